@@ -1,7 +1,7 @@
-"""Writes the stubs (.pyi) that type checkers and editors read: of croton._croton by nanobind's generator, with what croton/*.py
-adds to its classes, and of croton.tensor, whose functions are those of the native part.
+"""Writes the stubs (.pyi) for type checkers and editors: those of croton._croton by nanobind's generator, with the
+methods that croton/*.py adds to its classes, and that of croton.tensor, whose functions are those of the native module.
 
-Usage: stubs.py FOLDER    (that holds the package croton with its module; the stubs are written into it)
+Usage: stubs.py FOLDER    (FOLDER has the package croton with its native module; the stubs are written into it)
 """
 
 import importlib
@@ -17,7 +17,7 @@ CALL = "    def __call__(self, *args: object, **kwargs: object) -> Any: ...\n"
 
 
 def stub_of(module):
-    """The stub of a native module by nanobind. What is a Python object of any kind in C++ may be used as one."""
+    """The stub of a native module by nanobind. Results that are any Python object in C++ have the type Any."""
     generator = StubGen(module)
     generator.put(module)
     text = re.sub(r"(?m)^ *def .*", lambda line: signature(line[0]), generator.get())
@@ -25,7 +25,7 @@ def stub_of(module):
 
 
 def signature(line):
-    """One line of a stub with types that strict checkers take."""
+    """One line of a stub with types that strict checkers accept."""
     line = line.replace("-> object:", "-> Any:")
     line = re.sub(r"(?<=[:>\[]) ?\b(list|dict|tuple)(?=[],:)]| [|=])", lambda m: " " + GENERIC[m[1]], line)
     line = re.sub(r"(\*+\w+)(?=[,)])", r"\1: object", line)
@@ -33,23 +33,24 @@ def signature(line):
 
 
 def in_order(arguments):
-    """nanobind takes parameters without a default behind others, when those are named; Python's syntax does not."""
-    parts, seen = re.split(r", (?=\w+:|\*|/)", arguments), False
+    """The arguments with defaults where Python's syntax requires them: nanobind allows parameters without a default
+    after others with one, if they are named."""
+    parts, has_default = re.split(r", (?=\w+:|\*|/)", arguments), False
     for i, part in enumerate(parts):
-        if seen and ":" in part and " = " not in part:
+        if has_default and ":" in part and " = " not in part:
             parts[i] = part + " = ..."
-        seen = seen or " = " in part
+        has_default = has_default or " = " in part
     return ", ".join(parts)
 
 
 def with_imports(text, *lines):
-    """The stub with more imports behind its docstring."""
+    """The stub with more imports after its docstring."""
     end = text.index('"""\n', 3) + 4
     return text[:end] + "\n" + "\n".join(lines) + "\n" + text[end:]
 
 
 def without_methods(cls):
-    """Takes the methods that Python gave a native class out of it; their names, in order."""
+    """Removes the methods that Python files added to a native class, and returns their names in order."""
     names = [name for name, value in vars(cls).items() if inspect.isfunction(value)]
     for name in names:
         delattr(cls, name)
@@ -57,14 +58,14 @@ def without_methods(cls):
 
 
 def method(name, text):
-    """A method that calls the function of its name with the object as first argument."""
+    """The stub of a method that calls the function of its name with the object as first argument."""
     found = re.search(rf"^def {name}\(\w+: [^,)]+(.*)\) -> (.*):", text, re.MULTILINE)
     arguments, result = found.groups() if found else (", *args: object, **kwargs: object", "Variable")
     return f"    def {name}(self{arguments}) -> {result}: ..."
 
 
 def in_class(text, cls, lines):
-    """The stub with more members in a class, in front of the others."""
+    """The stub with more members in a class, before the others."""
     if not lines:
         return text
     head = re.search(rf'^class {cls}(\(\w+\))?:\n(    """\n(.*\n)*?    """\n)?', text, re.MULTILINE)
@@ -84,10 +85,11 @@ def native(module):
     errors = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, BaseException)]
     for error in errors:
         delattr(module, error.__name__)
-    text = with_imports(stub_of(module), "import builtins", "from typing import Any", "", "from . import io as io, nnet as nnet")
+    text = with_imports(stub_of(module), "import builtins", "from typing import Any", "",
+                        "from . import io as io, nnet as nnet")
     for cls, names in added.items():
         lines = [special.get(name) or method(name, text) for name in names if not name.startswith("_")]
-        if cls is module.Function:  # a slot of the type, of which nanobind knows nothing
+        if cls is module.Function:  # __call__ is a slot of the type, which nanobind does not see
             text = re.sub(r"(?m)^    def __call__\(self, .*\n(        .*\n)*", CALL, text)
         text = in_class(text, cls.__name__, lines)
     for error in sorted(errors, key=lambda error: len(error.__mro__)):
@@ -95,8 +97,8 @@ def native(module):
     return text
 
 
-def tensor(module, of):
-    """The stub of croton.tensor: imports of the native functions, and Python's, which make variables."""
+def tensor(module, native_module):
+    """The stub of croton.tensor: imports of the native functions, and Python functions, which make variables."""
     lists = {"scalars", "vectors", "matrices"}
     lines = ["from typing import Any", "", "from . import nnet as nnet", "from ._croton import Variable as Variable"]
     functions = []
@@ -104,7 +106,7 @@ def tensor(module, of):
         known = getattr(value, "__name__", None)
         if name.startswith("_") or name == "Variable" or inspect.ismodule(value):
             continue
-        if known and getattr(of, known, None) is value:
+        if known and getattr(native_module, known, None) is value:
             lines.append(f"from ._croton import {known} as {name}")
         elif inspect.isfunction(value):
             arguments = str(inspect.signature(value))[1:-1]
@@ -120,14 +122,14 @@ def main():
     sys.path.insert(0, str(folder))
     sys.dont_write_bytecode = True
     package = importlib.import_module("croton")
-    of, wide = package._croton, tensor(package.tensor, package._croton)
-    parts = {name: stub_of(getattr(of, name)) for name in ("io", "nnet")}
+    native_module, tensor_stub = package._croton, tensor(package.tensor, package._croton)
+    parts = {name: stub_of(getattr(native_module, name)) for name in ("io", "nnet")}
     target = folder / "croton" / "_croton"
     target.mkdir(exist_ok=True)
     for name, text in parts.items():
         (target / f"{name}.pyi").write_text(with_imports(text, "from typing import Any"))
-    (folder / "croton" / "tensor.pyi").write_text(wide)
-    (target / "__init__.pyi").write_text(native(of))
+    (folder / "croton" / "tensor.pyi").write_text(tensor_stub)
+    (target / "__init__.pyi").write_text(native(native_module))
 
 
 if __name__ == "__main__":

@@ -19,26 +19,26 @@ nb::object numpy(const char* name) { return nb::module_::import_("numpy").attr(n
 
 std::string kind_of(nb::handle object) { return nb::cast<std::string>(nb::str(object.type().attr("__name__"))); }
 
-/// Buffers that were let go where Python could not be asked. A thread without the GIL never waits for it here: it may
-/// hold locks of Croton's for which a thread with the GIL waits.
-class LeftBuffers {
+/// Buffers to release later, with the GIL. A thread without the GIL never waits for it here: it may hold locks of
+/// Croton for which a thread with the GIL waits.
+class PendingBuffers {
  public:
   static void add(const Py_buffer& view) {
     {
       const std::lock_guard lock(mutex());
       all().push_back(view);
     }
-    Py_AddPendingCall(&release_all, nullptr);  // where its queue is full, the next one that is let go releases all
+    Py_AddPendingCall(&release_all, nullptr);  // if its queue is full, the call for the next buffer releases all
   }
 
  private:
   static int release_all(void*) {
-    std::vector<Py_buffer> taken;
+    std::vector<Py_buffer> buffers;
     {
       const std::lock_guard lock(mutex());
-      taken.swap(all());
+      buffers.swap(all());
     }
-    for (Py_buffer& view : taken) PyBuffer_Release(&view);
+    for (Py_buffer& view : buffers) PyBuffer_Release(&view);
     return 0;
   }
   static std::mutex& mutex() {
@@ -51,32 +51,32 @@ class LeftBuffers {
   }
 };
 
-/// A buffer of a Python object, given back when the last Array of it goes.
+/// A buffer of a Python object, released with the last Array that views it.
 class Buffer {
  public:
-  explicit Buffer(nb::handle object) : taken_(PyObject_GetBuffer(object.ptr(), &view_, PyBUF_RECORDS_RO) == 0) {
-    if (!taken_) PyErr_Clear();
+  explicit Buffer(nb::handle object) : valid_(PyObject_GetBuffer(object.ptr(), &view_, PyBUF_RECORDS_RO) == 0) {
+    if (!valid_) PyErr_Clear();
   }
   ~Buffer() {
-    // Also from threads that Python does not know, and at exit, when there is nothing left to give back to.
-    if (!taken_ || !nb::is_alive()) return;
-#ifndef Py_LIMITED_API  // which does not say who has the GIL
+    // May run in threads unknown to Python, and at exit, when the interpreter no longer exists.
+    if (!valid_ || !nb::is_alive()) return;
+#ifndef Py_LIMITED_API  // which has no PyGILState_Check
     if (PyGILState_Check() != 0) {
       PyBuffer_Release(&view_);
       return;
     }
 #endif
-    LeftBuffers::add(view_);
+    PendingBuffers::add(view_);
   }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  bool taken() const { return taken_; }
+  bool valid() const { return valid_; }
   const Py_buffer& view() const { return view_; }
 
  private:
   Py_buffer view_{};
-  bool taken_;
+  bool valid_;
 };
 
 std::optional<DType> by_size(Py_ssize_t size, std::initializer_list<DType> candidates) {
@@ -86,8 +86,8 @@ std::optional<DType> by_size(Py_ssize_t size, std::initializer_list<DType> candi
   return std::nullopt;
 }
 
-/// The dtype of a format of the struct module; none for foreign byte order and for anything but one number. Sizes are
-/// taken from the buffer, since those of 'l' and 'L' differ between formats.
+/// The dtype of a format of the struct module; none for a foreign byte order and for formats of more than one number.
+/// Sizes are the buffer's, since those of 'l' and 'L' differ between formats.
 std::optional<DType> dtype_of_format(const Py_buffer& view) {
   std::string_view format = view.format == nullptr ? "B" : view.format;
   if (format.starts_with('@') || format.starts_with('=') || format.starts_with('<')) format.remove_prefix(1);
@@ -106,29 +106,29 @@ std::optional<DType> dtype_of_format(const Py_buffer& view) {
   return std::nullopt;
 }
 
-/// A view of the object's buffer, its elements taken as `as` if that is given; none if it has no buffer of numbers.
+/// A view of the object's buffer, with elements of dtype `as` if that is given; none if it has no buffer of numbers.
 std::optional<Array> view_of(nb::handle object, std::optional<DType> as = {}) {
-  // The buffers of NumPy's dates are said to be plain bytes.
+  // NumPy exports dates as buffers of plain bytes.
   if (PyObject_CheckBuffer(object.ptr()) == 0 || is_numpy_scalar_without_number(object)) return std::nullopt;
   auto buffer = std::make_shared<Buffer>(object);
-  if (!buffer->taken()) return std::nullopt;
+  if (!buffer->valid()) return std::nullopt;
   const Py_buffer& view = buffer->view();
   const std::optional<DType> dtype = as ? as : dtype_of_format(view);
   if (!dtype || static_cast<Py_ssize_t>(size_of(*dtype)) != view.itemsize) return std::nullopt;
   if (view.ndim < 0 || (view.ndim > 0 && view.shape == nullptr)) return std::nullopt;
   Sizes shape(view.shape, view.shape + view.ndim);
-  // Asked for, and left out all the same by some: the order of C is meant.
+  // Requested, but some objects omit them: then the elements are in C order.
   Sizes strides = view.strides == nullptr ? Sizes() : Sizes(view.strides, view.strides + view.ndim);
   void* data = view.buf;
   const bool writable = view.readonly == 0;
   return Array::adopt(std::move(buffer), data, *dtype, std::move(shape), std::move(strides), writable);
 }
 
-/// What has no buffer that we read as it is, through NumPy.
+/// Converts objects without a buffer that can be viewed, through NumPy.
 Array convert_by_numpy(nb::handle object) {
   nb::object array = numpy("asarray")(object);
   nb::object dtype = array.attr("dtype");
-  if (nb::cast<std::string>(dtype.attr("name")) == "bfloat16") {  // of ml_dtypes, which gives no buffer
+  if (nb::cast<std::string>(dtype.attr("name")) == "bfloat16") {  // of ml_dtypes, which exports no buffer
     return view_of(array.attr("view")("uint16"), DType::bfloat16).value();
   }
   if (!nb::cast<bool>(dtype.attr("isnative"))) array = array.attr("astype")(dtype.attr("newbyteorder")("="));
@@ -143,7 +143,7 @@ bool is_text(nb::handle object) {
   return PyUnicode_Check(object.ptr()) || PyBytes_Check(object.ptr()) || PyByteArray_Check(object.ptr());
 }
 
-/// As array_of_foreign, but none for NumPy's arrays and what is no array for sure.
+/// As array_of_foreign, but none for NumPy arrays and for objects that are certainly not arrays.
 std::optional<Array> foreign_array(nb::handle object) {
   if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()) || is_text(object) || object.is_none() ||
       PyType_Check(object.ptr()) || is_numpy_array(object))
@@ -151,7 +151,7 @@ std::optional<Array> foreign_array(nb::handle object) {
   return array_of_foreign(object);
 }
 
-/// A Python number, marked as one.
+/// A Python number as an argument that is marked as a number.
 Argument number_argument(nb::handle object) {
   Array array = number_array(object);
   switch (array.dtype()) {
@@ -205,7 +205,7 @@ nb::object to_numpy(const Array& array, bool copy_small) {
   Array result = array;
   for (const std::int64_t stride : result.strides()) {
     if (stride % static_cast<std::int64_t>(size_of(result.dtype())) != 0)
-      result = array.copy();  // DLPack counts elements
+      result = array.copy();  // strides of DLPack are in elements
   }
   const bool bfloat = result.dtype() == DType::bfloat16;
   const DType dtype = bfloat ? DType::uint16 : result.dtype();
@@ -249,7 +249,7 @@ Argument to_call_argument(nb::handle object, const Type& type, bool exact) {
 
 Argument to_argument(nb::handle object, const Type& type, bool exact) {
   if (is_numpy_array(object)) return to_array(object);
-  // np.float64 is a float too, but one with a dtype of its own: by value, below.
+  // np.float64 is a subclass of float with its own dtype: it is converted by value below.
   if (is_number(object) && (!PyFloat_Check(object.ptr()) || PyFloat_CheckExact(object.ptr())))
     return number_argument(object);
   if (std::optional<Array> foreign = foreign_array(object)) return *std::move(foreign);
@@ -268,7 +268,7 @@ DType to_dtype(nb::handle object) {
   try {
     dtype = numpy("dtype")(object);
   } catch (nb::python_error&) {
-    throw TypeError(kind_of(object) + " is no dtype; give a name (\"float32\") or a NumPy dtype");
+    throw TypeError(kind_of(object) + " is not a dtype; give a name (\"float32\") or a NumPy dtype");
   }
   return dtype_from_name(nb::cast<std::string>(dtype.attr("name")));
 }

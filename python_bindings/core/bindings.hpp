@@ -2,7 +2,7 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
-// Here, so that no part can forget one: the same cast would then mean another thing in it.
+// Included here for all parts: a part without one of them would convert the same type differently.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -17,14 +17,14 @@ namespace croton::python {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-/// Raises a C++ exception in Python, where nanobind does not do it: in slots of types.
+/// Raises a C++ exception in Python, for slots of types, where nanobind does not do so.
 void set_python_error(const std::exception_ptr& pointer) noexcept;
 /// The exception classes and the translation of C++ errors to them.
 void bind_errors(nb::module_& m);
-/// Errors of calls with a keyword that a function of the module or class does not take name the nearest one; also those
-/// of all modules and classes in it. After all functions are bound.
+/// Lets errors of calls with an unknown keyword name the nearest keyword, for all functions of the module or class and
+/// of the modules and classes in it. Call it after all functions are bound.
 void explain_keywords(nb::handle scope);
-/// Flags: reading, setting, scopes.
+/// Reads, sets and scopes flags.
 void bind_flags(nb::module_& m);
 /// Variable, SharedVariable, inputs and constants.
 void bind_variables(nb::module_& m);
@@ -36,7 +36,7 @@ void bind_operations(nb::module_& m);
 void bind_nnet(nb::module_& nnet);
 /// The functions of <croton/convolution.hpp>.
 void bind_convolution(nb::module_& nnet);
-/// The functions of <croton/nnet_layers.hpp>, but dropout, which needs random streams.
+/// The functions of <croton/nnet_layers.hpp>, except dropout, which needs random streams.
 void bind_layers(nb::module_& nnet);
 /// KernelOp, OpFromGraph, clone.
 void bind_user_ops(nb::module_& m);

@@ -1,4 +1,4 @@
-// Compiled functions as Python has them.
+// Compiled functions as Python objects.
 #pragma once
 
 #include <croton/function.hpp>
@@ -10,17 +10,17 @@
 
 namespace croton::python {
 
-/// A compiled function and what is needed to convert arguments: names, types and rules of its inputs.
+/// A compiled function with the names, types and rules of its inputs, which convert arguments.
 struct Callable {
   Function function;
   std::vector<In> inputs;
   bool single;
-  Py_ssize_t outputs;                        ///< negative: the function is to look at, and is not called by Python
-  nb::tuple arguments = {};                  ///< of `function`
-  mutable std::vector<Argument> spare = {};  ///< empty: its memory is that of the next call's arguments
+  Py_ssize_t outputs;                        ///< negative: for inspection only; Python cannot call it
+  nb::tuple arguments = {};                  ///< those of croton.function
+  mutable std::vector<Argument> spare = {};  ///< empty; its memory is reused for the next call's arguments
 };
 
-/// A function whose inputs Python has no variables of, for its plan, kernels and transfers.
-inline Callable to_look_at(Function function) { return {std::move(function), {}, false, -1, {}}; }
+/// A function whose inputs have no Python variables, for inspection of its plan, kernels and transfers.
+inline Callable inspectable(Function function) { return {std::move(function), {}, false, -1, {}}; }
 
 }  // namespace croton::python

@@ -15,8 +15,7 @@ void bind_data(nb::module_& m) {
       },
       "side"_a = 8,
       "(images, labels) of 1,797 handwritten digits: float32 (n, side * side), 0 (paper) to 1 (ink), each image by "
-      "rows; int32 "
-      "(n), 0 to 9. From E. Alpaydin and C. Kaynak, 1998, doi 10.24432/C50P49, licence CC BY 4.0.");
+      "rows; int32 (n), 0 to 9. From E. Alpaydin and C. Kaynak, 1998, doi 10.24432/C50P49, licence CC BY 4.0.");
 }
 
 }  // namespace croton::python

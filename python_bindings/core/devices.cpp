@@ -1,4 +1,4 @@
-// Devices for Python; croton/scopes.py makes a context manager of the scope.
+// Devices in Python; croton/scopes.py wraps the scope in a context manager.
 #include <croton/device.hpp>
 
 #include "core/bindings.hpp"
@@ -10,7 +10,7 @@ namespace croton::python {
 
 void bind_devices(nb::module_& m) {
   nb::class_<DeviceInfo>(m, "DeviceInfo", "One device of this machine.")
-      .def_ro("name", &DeviceInfo::name, "'cuda0': what programs call it.")
+      .def_ro("name", &DeviceInfo::name, "The name in programs: 'cuda0'.")
       .def_prop_ro(
           "kind",
           [](const DeviceInfo& device) {
@@ -18,10 +18,11 @@ void bind_devices(nb::module_& m) {
             return names[static_cast<std::size_t>(device.kind)];
           },
           "'host', 'real', 'simulated' or 'logical'.")
-      .def_ro("title", &DeviceInfo::title, "As its maker calls it.")
-      .def_ro("memory", &DeviceInfo::memory, "In bytes.")
-      .def_ro("compute_capability", &DeviceInfo::compute_capability, "'9.0'; empty for the host.")
-      .def_ro("pci", &DeviceInfo::pci, "'0000:17:00.0'; empty where there is none.")
+      .def_ro("title", &DeviceInfo::title, "The product name.")
+      .def_ro("memory", &DeviceInfo::memory, "The memory in bytes.")
+      .def_ro("compute_capability", &DeviceInfo::compute_capability,
+              "The compute capability: '9.0'; empty for the host.")
+      .def_ro("pci", &DeviceInfo::pci, "The PCI address: '0000:17:00.0'; empty if there is none.")
       .def("__repr__", [](const DeviceInfo& device) { return "<croton.DeviceInfo " + device.to_string() + ">"; })
       .def("__str__", &DeviceInfo::to_string);
   nb::class_<TransferInfo>(m, "TransferInfo", "A copy from one device to another that a call made.")
@@ -42,11 +43,11 @@ void bind_devices(nb::module_& m) {
       });
   m.def("devices", &devices, nb::call_guard<ReleaseGil>(), "All devices under the present flags, the host first.");
   m.def("use", &use, "device"_a, nb::call_guard<ReleaseGil>(),
-        "Makes a device the default of the process, for shared variables and calls from now on; nothing moves.");
+        "Makes a device the process's default for later shared variables and calls; existing values do not move.");
   m.def(
       "transfer", [](nb::handle x, const std::string& device) { return transfer(to_variable(x), device, here()); },
-      "x"_a, "device"_a, "The same value on that device.");
-  nb::class_<device_scope>(m, "DeviceScope", "What the thread builds while it lives is asked for on a device.")
+      "x"_a, "device"_a, "x on the given device.");
+  nb::class_<device_scope>(m, "DeviceScope", "A scope: the ops that the thread builds in it run on the device.")
       .def(nb::init<const std::string&>(), "device"_a);
 }
 

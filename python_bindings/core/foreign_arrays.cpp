@@ -14,7 +14,7 @@
 namespace croton::python {
 namespace {
 
-using Lent = nb::ndarray<nb::ro>;
+using Borrowed = nb::ndarray<nb::ro>;
 
 std::optional<DType> dtype_of(nb::dlpack::dtype type) {
   if (type.lanes != 1) return std::nullopt;
@@ -49,17 +49,17 @@ bool host_can_read(int device_type) {
 
 std::string kind_of(nb::handle object) { return nb::cast<std::string>(nb::str(object.type().attr("__name__"))); }
 
-/// What __dlpack_device__ said: the kind of the device and its number.
-std::pair<int, int> device_of(nb::handle object, nb::handle said) {
+/// The kind of the device and its number, from the result of __dlpack_device__.
+std::pair<int, int> device_of(nb::handle object, nb::handle result) {
   std::pair<int, int> device;
-  if (!PyTuple_Check(said.ptr()) || !nb::try_cast(said, device)) {
-    throw TypeError("__dlpack_device__ of " + kind_of(object) + " gave " + nb::cast<std::string>(nb::repr(said)) +
+  if (!PyTuple_Check(result.ptr()) || !nb::try_cast(result, device)) {
+    throw TypeError("__dlpack_device__ of " + kind_of(object) + " gave " + nb::cast<std::string>(nb::repr(result)) +
                     ", not a tuple of two whole numbers, the kind of the device and its number");
   }
   return device;
 }
 
-/// The capsule with which an object lends its memory.
+/// The DLPack capsule through which an object exports its memory.
 nb::object capsule_of(nb::handle object) {
   const nb::object export_memory = object.attr("__dlpack__");
   nb::dict options;
@@ -69,7 +69,7 @@ nb::object capsule_of(nb::handle object) {
   try {
     return export_memory(**options);
   } catch (nb::python_error& error) {
-    // Packages from before the versions of 2023 know no such arguments, and cannot copy to the host.
+    // Packages older than the DLPack versions of 2023 do not have these arguments, and cannot copy to the host.
     if (!error.matches(PyExc_TypeError)) throw;
     if (options.contains("dl_device")) {
       throw DeviceError("an array of " + nb::cast<std::string>(nb::str(object.type().attr("__module__"))) +
@@ -80,7 +80,7 @@ nb::object capsule_of(nb::handle object) {
   return export_memory();
 }
 
-// What capsules hold (dmlc/dlpack, dlpack.h): before version 1, and since.
+// The structs in capsules (dmlc/dlpack, dlpack.h): before version 1, and since.
 struct OldTensor {
   nb::dlpack::dltensor tensor;
   void* context;
@@ -94,34 +94,34 @@ struct VersionedTensor {
   nb::dlpack::dltensor tensor;
 };
 
-constexpr int most_axes = 64;  // of NumPy and of Croton
+constexpr int max_rank = 64;  // of NumPy and of Croton
 
-/// The tensor in a capsule that nobody has taken yet; null if there is none.
+/// The tensor in a capsule that has not been consumed yet; null if there is none.
 const nb::dlpack::dltensor* tensor_in(nb::handle capsule) {
   PyObject* p = capsule.ptr();
   if (PyCapsule_IsValid(p, "dltensor") != 0)
     return &static_cast<const OldTensor*>(PyCapsule_GetPointer(p, "dltensor"))->tensor;
   if (PyCapsule_IsValid(p, "dltensor_versioned") == 0) return nullptr;
-  const auto* held = static_cast<const VersionedTensor*>(PyCapsule_GetPointer(p, "dltensor_versioned"));
-  return held->major == 1 ? &held->tensor : nullptr;  // what other versions hold is not known
+  const auto* versioned = static_cast<const VersionedTensor*>(PyCapsule_GetPointer(p, "dltensor_versioned"));
+  return versioned->major == 1 ? &versioned->tensor : nullptr;  // the layout of other versions is unknown
 }
 
-/// The sizes that a tensor says, of as few bytes as can be counted.
+/// The tensor's sizes, after checks of its rank.
 Sizes checked_shape(const nb::dlpack::dltensor& tensor, const std::string& what) {
-  if (tensor.ndim < 0 || tensor.ndim > most_axes)
+  if (tensor.ndim < 0 || tensor.ndim > max_rank)
     throw ValueError(what + " has " + std::to_string(tensor.ndim) + " dimensions; 0 to 64 are taken");
-  if (tensor.ndim > 0 && tensor.shape == nullptr) throw ValueError(what + " has dimensions, and no sizes of them");
+  if (tensor.ndim > 0 && tensor.shape == nullptr) throw ValueError(what + " has dimensions, but no sizes of them");
   return {tensor.shape, tensor.shape + tensor.ndim};
 }
 
-/// Strides in bytes; none where the tensor has none, which stands for the order of C.
+/// Strides in bytes; none if the tensor has none, which means C order.
 Sizes checked_strides(const nb::dlpack::dltensor& tensor, DType dtype, const std::string& what) {
   if (tensor.strides == nullptr) return {};
   Sizes strides(tensor.strides, tensor.strides + tensor.ndim);
   const auto item = static_cast<std::int64_t>(size_of(dtype));
   for (std::int64_t& stride : strides) {
-    const std::int64_t most = std::numeric_limits<std::int64_t>::max() / item;
-    if (stride < -most || stride > most) throw ValueError(what + " has a stride of " + std::to_string(stride));
+    const std::int64_t limit = std::numeric_limits<std::int64_t>::max() / item;
+    if (stride < -limit || stride > limit) throw ValueError(what + " has a stride of " + std::to_string(stride));
     stride *= item;
   }
   return strides;
@@ -135,11 +135,11 @@ DType checked_dtype(const nb::dlpack::dltensor& tensor) {
                   " cannot be used: Croton has no such dtype");
 }
 
-/// Whether the tensor says what can be: all that an Array asks for, before anybody reads what its pointers point to.
+/// Checks that the tensor is a valid Array before its memory is read.
 void check(const nb::dlpack::dltensor& tensor, const std::string& what) {
   const DType dtype = checked_dtype(tensor);
   if (!host_can_read(tensor.device.device_type))
-    throw DeviceError(what + " is not on the host, which was asked for; copy it there first");
+    throw DeviceError(what + " is not on the host, though a copy there was requested; copy it there first");
   if (reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset < tensor.byte_offset)
     throw ValueError(what + " has an offset of " + std::to_string(tensor.byte_offset) + " bytes");
   Sizes shape = checked_shape(tensor, what);
@@ -150,24 +150,24 @@ Array array_of_dlpack(nb::handle object) {
   const nb::object capsule = capsule_of(object);
   const std::string what = "what __dlpack__ of " + kind_of(object) + " returned";
   const nb::dlpack::dltensor* tensor = tensor_in(capsule);
-  if (tensor == nullptr) throw TypeError(what + " is no array");
+  if (tensor == nullptr) throw TypeError(what + " is not an array");
   check(*tensor, what);
-  Lent lent;
-  if (!nb::try_cast(capsule, lent)) throw TypeError(what + " is no array");
-  const std::optional<DType> dtype = dtype_of(lent.dtype());
+  Borrowed borrowed;
+  if (!nb::try_cast(capsule, borrowed)) throw TypeError(what + " is not an array");
+  const std::optional<DType> dtype = dtype_of(borrowed.dtype());
   Sizes shape, strides;
-  for (std::size_t axis = 0; axis < lent.ndim(); ++axis) {
-    shape.push_back(static_cast<std::int64_t>(lent.shape(axis)));
-    strides.push_back(lent.stride(axis) * static_cast<std::int64_t>(size_of(*dtype)));
+  for (std::size_t axis = 0; axis < borrowed.ndim(); ++axis) {
+    shape.push_back(static_cast<std::int64_t>(borrowed.shape(axis)));
+    strides.push_back(borrowed.stride(axis) * static_cast<std::int64_t>(size_of(*dtype)));
   }
-  void* data = const_cast<void*>(lent.data());
-  // Given back with the GIL, from whatever thread; not at exit, when there is nothing left to give back to.
-  const auto give_back = [](void* p) {
+  void* data = const_cast<void*>(borrowed.data());
+  // Released with the GIL, from any thread; not at exit, when the interpreter no longer exists.
+  const auto release = [](void* p) {
     if (!nb::is_alive()) return;
     const AcquireGil gil;
-    delete static_cast<Lent*>(p);
+    delete static_cast<Borrowed*>(p);
   };
-  const std::shared_ptr<void> owner(static_cast<void*>(new Lent(std::move(lent))), give_back);
+  const std::shared_ptr<void> owner(static_cast<void*>(new Borrowed(std::move(borrowed))), release);
   return Array::adopt(owner, data, *dtype, std::move(shape), std::move(strides), false);
 }
 
@@ -189,8 +189,8 @@ void bind_foreign_arrays(nb::module_& m) {
         return to_numpy(*array);
       },
       "x"_a,
-      "A NumPy array of the memory of another package's array, read-only (small ones are copied, and so are those on a "
-      "device). Functions, shared and set_value take such arrays as they are.");
+      "A read-only NumPy array of the memory of another package's array (small arrays, and those on a device, are "
+      "copied). Functions, shared and set_value accept such arrays directly.");
 }
 
 }  // namespace croton::python

@@ -10,10 +10,10 @@
 namespace croton::python {
 
 /// An Array of an object with `__cuda_array_interface__` (a copy on the host) or `__dlpack__` (its memory, if the host
-/// can read it; else a copy that its package makes); none for other objects. TypeError for dtypes that Croton has not,
-/// DeviceError where a device's memory cannot be read.
+/// can read it; else a copy that its package makes); none for other objects. TypeError for dtypes that Croton does not
+/// have, DeviceError if a device's memory cannot be read.
 std::optional<Array> array_of_foreign(nb::handle object);
-/// from_dlpack.
+/// croton.from_dlpack.
 void bind_foreign_arrays(nb::module_& m);
 
 }  // namespace croton::python

@@ -1,4 +1,4 @@
-// function, and compiled functions as Python callables. The GIL is free while Croton compiles and computes.
+// croton.function, and compiled functions as Python callables. Croton compiles and computes without the GIL.
 #include <croton/function.hpp>
 #include <croton/verification.hpp>
 
@@ -20,8 +20,8 @@ In to_input(nb::handle object) {
                   nb::cast<std::string>(nb::str(object.type().attr("__name__"))));
 }
 
-/// A value is refused, though it could stand for a constant: it is what is left when a program gives the name of a
-/// variable to what a function returned.
+/// Rejects values, though a constant could be made of them: they usually mean that a program assigned a function's
+/// result to the name of a variable.
 Out to_output(nb::handle object, std::size_t number, std::size_t count) {
   if (nb::isinstance<Out>(object)) return nb::cast<Out>(object);
   if (nb::isinstance<Variable>(object)) return Out(nb::cast<Variable>(object));
@@ -42,8 +42,8 @@ OutputList to_outputs(nb::handle object) {
   return outputs;
 }
 
-/// An argument of `function` as it is now; of a mapping its pairs.
-nb::object kept(nb::handle argument) {
+/// A copy of a list or mapping (as its pairs) that is an argument of `function`; other arguments unchanged.
+nb::object snapshot(nb::handle argument) {
   if (nb::isinstance<nb::list>(argument)) return nb::list(argument);
   if (nb::hasattr(argument, "items")) return nb::list(argument.attr("items")());
   return nb::borrow(argument);
@@ -53,8 +53,8 @@ Callable compile(nb::handle inputs, nb::handle outputs, nb::handle updates, nb::
                  std::optional<bool> allow_input_downcast, std::optional<std::string> name,
                  std::optional<std::string> on_unused_input, bool no_default_updates) {
   Callable result;
-  result.arguments = nb::make_tuple(kept(inputs), kept(outputs), kept(updates), kept(givens), allow_input_downcast,
-                                    name, on_unused_input, no_default_updates);
+  result.arguments = nb::make_tuple(snapshot(inputs), snapshot(outputs), snapshot(updates), snapshot(givens),
+                                    allow_input_downcast, name, on_unused_input, no_default_updates);
   if (!is_list(inputs)) throw TypeError("the inputs of a function are a list of variables");
   for (const nb::handle item : inputs) result.inputs.push_back(to_input(item));
   FunctionOptions options;
@@ -71,7 +71,7 @@ Callable compile(nb::handle inputs, nb::handle outputs, nb::handle updates, nb::
   OutputList list = to_outputs(outputs);
   result.single = list.single;
   result.outputs = static_cast<Py_ssize_t>(list.outputs.size());
-  const Where where = here();  // asks Python, so before the GIL is let go
+  const Where where = here();  // needs the GIL
   const ReleaseGil no_gil;
   result.function = function(result.inputs, std::move(list), std::move(options), where);
   return result;
@@ -91,8 +91,8 @@ std::size_t named_input(const Callable& f, const std::string& name) {
   return *found;
 }
 
-/// The error of what is no array, with the input's name.
-[[noreturn]] void refuse(const Callable& f, std::size_t i, const TypeError& error) {
+/// Throws the error of a value that is not an array, with the input's name.
+[[noreturn]] void throw_with_input(const Callable& f, std::size_t i, const TypeError& error) {
   const In& in = f.inputs[i];
   const std::string name = name_of_input(in);
   throw TypeError(f.function.name() + ": " + (name.empty() ? "input " + std::to_string(i) : name) + " is " +
@@ -105,12 +105,11 @@ Argument argument_of(const Callable& f, std::size_t i, nb::handle value) {
   try {
     return to_call_argument(value, in.variable.type(), in.strict);
   } catch (const TypeError& error) {
-    refuse(f, i, error);
+    throw_with_input(f, i, error);
   }
 }
 
-/// The arguments in the order of the inputs, cut where nothing is given any more: the function itself names what is
-/// missing.
+/// The arguments in the order of the inputs, up to the first missing one; the function itself reports that.
 std::vector<Argument> ordered(const Callable& f, nb::tuple args, nb::handle kwargs) {
   std::vector<std::optional<Argument>> given(std::max(f.inputs.size(), args.size()));
   const auto take = [&](std::size_t i, nb::handle value) {
@@ -134,7 +133,7 @@ std::vector<Argument> ordered(const Callable& f, nb::tuple args, nb::handle kwar
   return arguments;
 }
 
-/// The usual case of it: a value by position for each input.
+/// The fast path of `ordered`: a positional value for each input.
 std::vector<Argument> by_position(const Callable& f, nb::tuple args) {
   std::vector<Argument> arguments = std::move(f.spare);
   arguments.clear();
@@ -143,16 +142,16 @@ std::vector<Argument> by_position(const Callable& f, nb::tuple args) {
     for (const In& in : f.inputs)
       arguments.push_back(to_call_argument(args[arguments.size()], in.variable.type(), in.strict));
   } catch (const TypeError& error) {
-    refuse(f, arguments.size(), error);
+    throw_with_input(f, arguments.size(), error);
   }
   return arguments;
 }
 
-/// A call that is over in microseconds keeps the GIL, which costs as much to give back and take again. It waits for
-/// nobody, who might want the GIL; invalid where it would, or is no such call.
+/// A short call keeps the GIL: to release and acquire it again costs as much as a call of a few microseconds. It never
+/// waits for other threads, which may need the GIL; invalid if it would have to, or if the call is not short.
 nb::object call_briefly(const Callable& f, std::span<const Argument> arguments) {
   nb::object result;
-  if (!f.single) result = nb::steal(PyList_New(f.outputs));  // here, where a garbage collection may call f
+  if (!f.single) result = nb::steal(PyList_New(f.outputs));  // before the call: a garbage collection may call f
   const bool done = f.function.call_briefly(arguments, [&](std::span<const Array> outputs) {
     if (f.single) {
       result = to_numpy(outputs[0], true);
@@ -165,7 +164,7 @@ nb::object call_briefly(const Callable& f, std::span<const Argument> arguments) 
 }
 
 nb::object call(const Callable& f, nb::tuple args, nb::handle kwargs) {
-  if (f.outputs < 0) throw TypeError(f.function.name() + " is to look at, and is called by the model or strategy");
+  if (f.outputs < 0) throw TypeError(f.function.name() + " is for inspection; the model or strategy calls it");
   const bool plain = !kwargs.is_valid() && args.size() == f.inputs.size();
   std::vector<Argument> arguments = plain ? by_position(f, args) : ordered(f, args, kwargs);
   if (nb::object result = call_briefly(f, arguments); result.is_valid()) {
@@ -173,7 +172,7 @@ nb::object call(const Callable& f, nb::tuple args, nb::handle kwargs) {
     f.spare = std::move(arguments);
     return result;
   }
-  // The call gets a copy, so that the last reference to a Python object is dropped here, with the GIL.
+  // The call gets a copy of the arguments, so that the last reference to a Python object is dropped here, with the GIL.
   const Outputs outputs = [&] {
     const ReleaseGil no_gil;
     return f.function.call(arguments);
@@ -184,20 +183,20 @@ nb::object call(const Callable& f, nb::tuple args, nb::handle kwargs) {
   return result;
 }
 
-/// The error of a call as a class of Python wants it: its method `_explain(error, args, kwargs)` gives another one.
+/// Replaces the error of a call by the result of a subclass's method `_explain(error, args, kwargs)`, if it has one.
 void explain_error(nb::handle self, nb::handle args, nb::handle kwargs) {
-  nb::python_error error;  // takes the error that is set, which asking for the method would clear
+  nb::python_error error;  // takes the current error, which the look-up of the method would clear
   try {
     if (!nb::hasattr(self, "_explain")) return error.restore();
-    const nb::object other = self.attr("_explain")(error.value(), args, kwargs);
-    if (other.is(error.value())) return error.restore();
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(other.ptr())), other.ptr());
+    const nb::object explained = self.attr("_explain")(error.value(), args, kwargs);
+    if (explained.is(error.value())) return error.restore();
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(explained.ptr())), explained.ptr());
   } catch (nb::python_error& other) {
     other.restore();
   }
 }
 
-/// f(...): a slot of the type, because it is called in loops: looking up a method takes longer than a small function.
+/// f(...), as a slot of the type: to look up a method takes longer than a call of a small function.
 PyObject* call_slot(PyObject* self, PyObject* args, PyObject* kwargs) noexcept {
   try {
     const Callable& f = *nb::inst_ptr<Callable>(nb::handle(self));
@@ -212,7 +211,7 @@ PyObject* call_slot(PyObject* self, PyObject* args, PyObject* kwargs) noexcept {
 
 PyType_Slot function_slots[] = {{Py_tp_call, reinterpret_cast<void*>(&call_slot)}, {0, nullptr}};
 
-/// A method without the GIL: it may wait for a call that needs the GIL to end.
+/// A method that runs without the GIL, because it may wait for a call that needs the GIL.
 template <auto Method>
 auto unlocked() {
   return [](const Callable& f) {
@@ -222,7 +221,7 @@ auto unlocked() {
 }
 
 void bind_input_output(nb::module_& m) {
-  nb::class_<In>(m, "In", "An input with its own rules.")
+  nb::class_<In>(m, "In", "An input of a function, with options.")
       .def(
           "__init__",
           [](In* self, const Variable& variable, std::optional<std::string> name, nb::handle value, bool strict,
@@ -230,7 +229,7 @@ void bind_input_output(nb::module_& m) {
             In in(variable);
             in.name = std::move(name).value_or("");
             if (!value.is_none()) {
-              // A copy, and already by the rules for values: a later change of the caller's array is not seen.
+              // Copied and converted now: later changes of the caller's array have no effect.
               const Argument argument = to_argument(value, variable.type(), strict);
               const Array& array = argument.array();
               const bool converts = argument.is_number() && !strict && !is_discrete(variable.dtype()) &&
@@ -243,9 +242,8 @@ void bind_input_output(nb::module_& m) {
           },
           "variable"_a, "name"_a = nb::none(), "value"_a = nb::none(), "strict"_a = false,
           "allow_downcast"_a = nb::none(),
-          "name: for calls by keyword (else the variable's); value: default; strict: no conversion at all; "
-          "allow_downcast: as "
-          "allow_input_downcast of function.")
+          "name: the keyword in calls (default: the variable's name); value: the default value; strict: no conversion "
+          "at all; allow_downcast: as allow_input_downcast of function.")
       .def_prop_ro("variable", [](const In& in) { return in.variable; })
       .def_prop_ro("name", &name_of_input)
       .def_prop_ro(
@@ -255,22 +253,22 @@ void bind_input_output(nb::module_& m) {
             return nb::make_tuple(in.name.empty() ? nb::none() : nb::cast(in.name), value, in.strict,
                                   in.allow_downcast);
           },
-          "(name or None, value, strict, allow_downcast): In(variable, *rules) is the same again.");
-  nb::class_<Out>(m, "Out", "An output with its own rules.")
+          "(name or None, value, strict, allow_downcast): In(variable, *rules) is an equal input.");
+  nb::class_<Out>(m, "Out", "An output of a function, with options.")
       .def(nb::init<const Variable&, bool>(), "variable"_a, "borrow"_a = false,
            "borrow: the array may share memory with the function's own; it is valid until the next call.")
       .def_prop_ro("variable", [](const Out& out) { return out.variable; })
       .def_prop_ro(
           "rules", [](const Out& out) { return nb::make_tuple(out.borrow); },
-          "(borrow,): Out(variable, *rules) is the same again.");
+          "(borrow,): Out(variable, *rules) is an equal output.");
 }
 
 void bind_kernel(nb::module_& m) {
-  nb::class_<KernelFacts>(m, "KernelFacts", "What the compiler says of one entry of a CUDA kernel.")
+  nb::class_<KernelFacts>(m, "KernelFacts", "The compiler's report on one entry of a CUDA kernel.")
       .def_ro("entry", &KernelFacts::entry, "The kernel's name; long reductions have a second one, NAME_finish.")
-      .def_ro("registers", &KernelFacts::registers, "Registers of a thread.")
-      .def_ro("shared_bytes", &KernelFacts::shared_bytes, "Static shared memory of a block.")
-      .def_ro("stack_bytes", &KernelFacts::stack_bytes, "Local memory of a thread.")
+      .def_ro("registers", &KernelFacts::registers, "Registers per thread.")
+      .def_ro("shared_bytes", &KernelFacts::shared_bytes, "Static shared memory per block.")
+      .def_ro("stack_bytes", &KernelFacts::stack_bytes, "Local memory per thread.")
       .def_ro("spill_store_bytes", &KernelFacts::spill_store_bytes, "Registers written to local memory.")
       .def_ro("spill_load_bytes", &KernelFacts::spill_load_bytes, "Registers read back.")
       .def_ro("constant_bytes", &KernelFacts::constant_bytes, "Parameters and constants.")
@@ -278,12 +276,12 @@ void bind_kernel(nb::module_& m) {
   nb::class_<KernelInfo>(m, "KernelInfo", "One generated kernel of a function.")
       .def_ro("name", &KernelInfo::name, "Family and hash of the code.")
       .def_ro("source", &KernelInfo::source, "The kernel's own text; CUDA C++, or C++ for the CPU.")
-      .def_ro("unit", &KernelInfo::unit, "Byte for byte what the compiler gets.")
+      .def_ro("unit", &KernelInfo::unit, "The compiler's input, byte for byte.")
       .def_ro("expression", &KernelInfo::expression, "The kernel in the graph's language.")
-      .def_ro("lines", &KernelInfo::lines, "The user's lines that it computes.")
-      .def_ro("target", &KernelInfo::target, "'cpu', 'cuda:sm_90'.")
-      .def_ro("schedule", &KernelInfo::schedule, "How a launch is spread.")
-      .def_ro("launch", &KernelInfo::launch, "The launch of sizes that stand for any.")
+      .def_ro("lines", &KernelInfo::lines, "The user's lines that the kernel computes.")
+      .def_ro("target", &KernelInfo::target, "The target: 'cpu', 'cuda:sm_90'.")
+      .def_ro("schedule", &KernelInfo::schedule, "The schedule of a launch.")
+      .def_ro("launch", &KernelInfo::launch, "The launch for representative sizes.")
       .def("ptx", &KernelInfo::ptx, nb::call_guard<ReleaseGil>(),
            "PTX, for 'cuda:sm_XX' targets, by NVRTC; DeviceError if it cannot be found.")
       .def("facts", &KernelInfo::facts, nb::call_guard<ReleaseGil>(),
@@ -291,7 +289,7 @@ void bind_kernel(nb::module_& m) {
       .def("sass", &KernelInfo::sass, nb::call_guard<ReleaseGil>(),
            "The GPU's instructions, by nvdisasm; DeviceError if it cannot be found.")
       .def("annotated_sass", &KernelInfo::annotated_sass, nb::call_guard<ReleaseGil>(),
-           "The lines of source, each with the instructions that came from it.")
+           "The lines of the source, each with its instructions.")
       .def("assembly", &KernelInfo::assembly, nb::call_guard<ReleaseGil>(), "Assembly, for the target 'cpu', by LLVM.")
       .def(
           "cubin",
@@ -306,12 +304,12 @@ void bind_kernel(nb::module_& m) {
       .def("__repr__", [](const KernelInfo& kernel) {
         return "<croton.KernelInfo " + kernel.name + " for " + kernel.target + ">";
       });
-  nb::class_<CallCounts>(m, "CallCounts", "What ran in a function so far.")
+  nb::class_<CallCounts>(m, "CallCounts", "Counts of the work that a function has done so far.")
       .def_ro("calls", &CallCounts::calls)
       .def_ro("kernels", &CallCounts::kernels, "Launches of compiled kernels.")
       .def_ro("products", &CallCounts::products, "Matrix products.")
       .def_ro("routines", &CallCounts::routines, "Running sums, sorts and the like, of several launches each.")
-      .def_ro("callbacks", &CallCounts::callbacks, "Results of functions of the user (HostOp).")
+      .def_ro("callbacks", &CallCounts::callbacks, "Calls of the user's functions (HostOp).")
       .def_ro("convolutions", &CallCounts::convolutions, "Kernels whose sums a library computed.")
       .def_ro("reference_kernels", &CallCounts::reference_kernels, "Kernels run by the reference evaluator.")
       .def_ro("compiled", &CallCounts::compiled, "Kernels compiled.")
@@ -323,18 +321,20 @@ void bind_kernel(nb::module_& m) {
 }
 
 void bind_verification(nb::module_& m) {
-  nb::class_<OutputCheck>(m, "OutputCheck", "One result of a call under mode=verify, against double precision.")
+  nb::class_<OutputCheck>(m, "OutputCheck", "One result of a call under mode=verify, compared with double precision.")
       .def_ro("name", &OutputCheck::name)
       .def_prop_ro("dtype", [](const OutputCheck& check) { return std::string(name_of(check.dtype)); })
       .def_prop_ro("shape", [](const OutputCheck& check) { return nb::tuple(nb::cast(check.shape)); })
       .def_ro("fused_ulp", &OutputCheck::fused_ulp, "The largest error, in units in the last place.")
-      .def_ro("unfused_ulp", &OutputCheck::unfused_ulp, "The same of the graph as it was written, one kernel an op.")
-      .def_ro("allowed_ulp", &OutputCheck::allowed_ulp, "What rounding may do where fused_ulp was found.")
+      .def_ro("unfused_ulp", &OutputCheck::unfused_ulp,
+              "The same for the graph before rewriting, with one kernel for each op.")
+      .def_ro("allowed_ulp", &OutputCheck::allowed_ulp,
+              "The error that rounding may cause at the position of fused_ulp.")
       .def_prop_ro("index", [](const OutputCheck& check) { return nb::tuple(nb::cast(check.index)); })
       .def_ro("exact", &OutputCheck::exact)
       .def_ro("fused", &OutputCheck::fused)
       .def_ro("unfused", &OutputCheck::unfused);
-  nb::class_<Verification>(m, "Verification", "What a call under mode=verify found.")
+  nb::class_<Verification>(m, "Verification", "The comparisons of a call under mode=verify.")
       .def_ro("outputs", &Verification::outputs, "Outputs, then updates.")
       .def("__str__", &Verification::to_string);
 }
@@ -342,8 +342,8 @@ void bind_verification(nb::module_& m) {
 void bind_callable(nb::module_& m) {
   nb::class_<Callable>(
       m, "Function", nb::type_slots(function_slots), nb::is_weak_referenceable(),
-      "A compiled function. It is called with arrays, numbers or lists, by position or name. Outputs are NumPy arrays: "
-      "one, or a list if a list was asked for. A call that raises has changed nothing.")
+      "A compiled function. Its arguments are arrays, numbers or lists, by position or name. Its outputs are NumPy "
+      "arrays: one, or a list if it was compiled with a list. A call that raises changes nothing.")
       .def(
           "__init__",
           [](Callable* self, nb::handle inputs, nb::handle outputs, nb::handle updates, nb::handle givens,
@@ -358,13 +358,13 @@ void bind_callable(nb::module_& m) {
       .def(
           "copy",
           [](const Callable& f) {
-            const auto copied = [&] {  // waits for a call that may want the GIL
+            const auto copied = [&] {  // waits for a call that may need the GIL
               const ReleaseGil no_gil;
               return f.function.copy();
             };
             return Callable{copied(), f.inputs, f.single, f.outputs, f.arguments};
           },
-          "Another function of the same code with its own working memory; shared variables stay shared.")
+          "A function with the same code and its own working memory; shared variables stay shared.")
       .def("graph", unlocked<&Function::graph>(), "The graph after rewriting, as text; with the user's lines.")
       .def("rewrites", unlocked<&Function::rewrites>(), "The rewrite rules that fired, by group, with counts.")
       .def("plan", unlocked<&Function::plan>(), "Steps, buffers and lifetimes.")
@@ -376,26 +376,28 @@ void bind_callable(nb::module_& m) {
           },
           "target"_a = "", "schedule"_a = "",
           "The kernels as they run (default) or for a target: 'cpu', 'cuda:sm_90'. No device is needed. schedule: "
-          "overrides, as of the flag of that name.")
+          "overrides, as in the flag of that name.")
       .def(
           "schedule_difference",
           [](const Callable& f, const std::string& target, const std::string& schedule) {
             const ReleaseGil no_gil;
             return f.function.schedule_difference(target, schedule);
           },
-          "target"_a, "schedule"_a, "What overrides of the schedule would change, kernel by kernel. Results never do.")
+          "target"_a, "schedule"_a,
+          "The changes that overrides of the schedule would make, kernel by kernel. Results never change.")
       .def(
           "source",
           [](const Callable& f, const std::string& target) {
             const ReleaseGil no_gil;
             return f.function.source(target);
           },
-          "target"_a = "", "Everything the compiler gets, for all kernels.")
-      .def("counts", unlocked<&Function::counts>(), "What ran so far.")
-      .def("verification", unlocked<&Function::verification>(), "What the last call under mode=verify found.")
-      .def("transfers", unlocked<&Function::transfers>(), "What the last call sent from device to device, in order.")
-      .def("devices", unlocked<&Function::devices>(), "The devices that work of a call from this thread now runs on.")
-      .def("placement", unlocked<&Function::placement>(), "Where each op runs now, and why, in the order of the plan.")
+          "target"_a = "", "The compiler's input for all kernels.")
+      .def("counts", unlocked<&Function::counts>(), "Counts of the work done so far.")
+      .def("verification", unlocked<&Function::verification>(), "The comparisons of the last call under mode=verify.")
+      .def("transfers", unlocked<&Function::transfers>(), "The copies between devices of the last call, in order.")
+      .def("devices", unlocked<&Function::devices>(), "The devices that a call from this thread would run on now.")
+      .def("placement", unlocked<&Function::placement>(),
+           "The device of each op now, with the reason, in the order of the plan.")
       .def_prop_ro("product_count", unlocked<&Function::product_count>(), "The number of matrix products in one call.")
       .def_prop_ro("name", [](const Callable& f) { return f.function.name(); })
       .def_prop_ro(
@@ -404,7 +406,7 @@ void bind_callable(nb::module_& m) {
             if (f.outputs < 0) throw TypeError(f.function.name() + " was not made by croton.function");
             return f.arguments;
           },
-          "The arguments of `function` that it was compiled of, by position.")
+          "The arguments of `function` that it was compiled with, by position.")
       .def_prop_ro(
           "inputs",
           [](const Callable& f) {
@@ -432,12 +434,9 @@ void bind_functions(nb::module_& m) {
         "allow_input_downcast"_a = nb::none(), "name"_a = nb::none(), "on_unused_input"_a = nb::none(),
         "no_default_updates"_a = false,
         "Compiles a function from inputs to outputs (one, or a list). updates: new values of shared variables, "
-        "{shared: expression} "
-        "or pairs, all computed from the old values. givens: {variable: what stands in its place}. "
-        "allow_input_downcast: False or "
-        "None only conversions that lose nothing (None: also a float for a float32 scalar while floatX is float32), "
-        "True any. "
-        "on_unused_input: 'raise', 'warn' or 'ignore'.");
+        "{shared: expression} or pairs, all computed from the old values. givens: {variable: its replacement}. "
+        "allow_input_downcast: with False or None, only conversions that lose nothing (None: also a float for a "
+        "float32 scalar while floatX is float32); with True, any. on_unused_input: 'raise', 'warn' or 'ignore'.");
   m.def(
       "debugprint",
       [](nb::handle object) {

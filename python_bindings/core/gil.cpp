@@ -10,29 +10,29 @@
 namespace croton::python {
 namespace {
 
-// The thread that Python runs in by itself, and ends in.
+// Python's main thread, in which the interpreter also ends.
 unsigned long main_thread = 0;
 bool is_main_thread() { return PyThread_get_thread_ident() == main_thread; }
 
-// Threads but the main one that are in C++ without the GIL. The process must not end while they are: what the end
-// destroys is what they use.
+// The number of threads, except the main one, that are in C++ without the GIL. The process must not end while there are
+// any: its end destroys objects that they use.
 std::atomic<int> threads_inside{0};
-thread_local int depth = 0;  // of calls into C++, which callbacks nest
+thread_local int depth = 0;  // of calls into C++; callbacks nest them
 std::atomic<bool> exiting{false};
 
-/// Python's atexit: other threads come out of C++, and stay at its border. One that does not come within the time (a
-/// kernel of many seconds) is left to its luck.
-void hold_other_threads() {
+/// For Python's atexit: waits until other threads have left C++; they cannot enter it again. It does not wait longer
+/// than five seconds, for a kernel that runs for long.
+void stop_other_threads() {
   exiting = true;
-  PyThreadState* state = PyEval_SaveThread();  // callbacks of Python's want the GIL to come to their ends
+  PyThreadState* state = PyEval_SaveThread();  // Python callbacks need the GIL to finish
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
   while (threads_inside.load() > 0 && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   PyEval_RestoreThread(state);
 }
 
-/// Python sees to signals where it runs; here for it, as it does not.
-void see_to_signals() {
+/// Runs Python's signal handlers, which do not run while the main thread is in C++.
+void check_signals() {
   const AcquireGil gil;
   if (in_python([] { return PyErr_CheckSignals(); }) != 0) throw nanobind::python_error();
 }
@@ -43,12 +43,12 @@ void enter() {
 void leave() {
   if (--depth == 0) --threads_inside;
 }
-/// In a child of fork: the thread that forked is Python's main one there, and the only one.
-void be_main_thread() {
+/// In the child of a fork: the thread that forked is the only one, and Python's main thread.
+void reset_after_fork() {
   main_thread = PyThread_get_thread_ident();
   threads_inside = depth > 0 ? 1 : 0;  // a callback may fork
 }
-void stay_outside_at_exit() {
+void block_at_exit() {
   if (!exiting) return;
   --threads_inside;
   sleep_until_exit();
@@ -63,20 +63,20 @@ void sleep_until_exit() noexcept {
 void prepare_for_exit() {
   const nanobind::object thread = nanobind::module_::import_("threading").attr("main_thread")();
   main_thread = nanobind::cast<unsigned long>(thread.attr("ident"));
-  pthread_atfork(nullptr, nullptr, be_main_thread);
-  nanobind::module_::import_("atexit").attr("register")(nanobind::cpp_function(&hold_other_threads));
+  pthread_atfork(nullptr, nullptr, reset_after_fork);
+  nanobind::module_::import_("atexit").attr("register")(nanobind::cpp_function(&stop_other_threads));
 }
 
 ReleaseGil::ReleaseGil() : state_(PyEval_SaveThread()) {
   if (is_main_thread()) {
-    scope_.emplace(&see_to_signals);
+    scope_.emplace(&check_signals);
     return;
   }
   enter();
-  stay_outside_at_exit();
+  block_at_exit();
 }
 ReleaseGil::~ReleaseGil() {
-  if (!scope_) stay_outside_at_exit();
+  if (!scope_) block_at_exit();
   in_python([this] { PyEval_RestoreThread(state_); });
   if (!scope_) leave();
 }
@@ -89,7 +89,7 @@ nanobind::object call_python_with(const nanobind::object& function, const nanobi
 
 AcquireGil::AcquireGil()
     : state_(in_python([] {
-        // Once the interpreter is ending it has no place for other threads; the main one still frees objects.
+        // An interpreter that is ending accepts no other threads; the main one still frees objects.
         if (!Py_IsInitialized() && !is_main_thread()) sleep_until_exit();
         return PyGILState_Ensure();
       })) {}

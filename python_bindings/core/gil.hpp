@@ -1,5 +1,5 @@
-// The GIL, given back and taken: nothing else in the module does it (nanobind's own guards would let an interpreter
-// that has ended unwind a daemon thread through destructors, which ends the process).
+// Scopes that release and acquire the GIL. The module uses no others: with nanobind's own guards, an interpreter that
+// has ended would unwind a daemon thread through destructors, which ends the process.
 #pragma once
 
 #include <croton/interrupt.hpp>
@@ -12,13 +12,14 @@
 
 namespace croton::python {
 
+/// Blocks the thread until the process ends.
 [[noreturn]] void sleep_until_exit() noexcept;
-/// When the module is loaded, by the main thread: when Python ends, other threads are kept out of C++.
+/// Keeps other threads out of C++ when Python ends. Called in the main thread when the module is loaded.
 void prepare_for_exit();
 
-/// work(), a function of Python's C interface, by which an interpreter that ends may unwind a thread (pthread_exit, up
-/// to Python 3.13): it then sleeps here until the process is gone, as it does from Python 3.14 on. Nothing in `work`
-/// may need a destructor: those of Python's objects want the GIL.
+/// work(), a call of Python's C interface in which an interpreter that ends may unwind the thread (pthread_exit, up to
+/// Python 3.13): the thread then sleeps here until the process ends, as Python 3.14 does itself. `work` must have no
+/// objects with destructors: those of Python objects need the GIL.
 template <class Work>
 auto in_python(const Work& work) {
 #if defined(__GLIBCXX__)
@@ -32,7 +33,7 @@ auto in_python(const Work& work) {
 #endif
 }
 
-/// While it lives, the thread does not hold the GIL, and long work asks for signals (croton/interrupt.hpp).
+/// A scope without the GIL, in which long work checks for signals (croton/interrupt.hpp).
 class ReleaseGil {
  public:
   ReleaseGil();
@@ -41,11 +42,11 @@ class ReleaseGil {
   ReleaseGil& operator=(const ReleaseGil&) = delete;
 
  private:
-  std::optional<InterruptScope> scope_;  // of the main thread, which sees to signals
+  std::optional<InterruptScope> scope_;  // in the main thread, which handles signals
   PyThreadState* state_;
 };
 
-/// While it lives, the thread holds the GIL; for callbacks from C++, which call Python by call_python.
+/// A scope with the GIL, for callbacks from C++, which call Python by call_python.
 class AcquireGil {
  public:
   AcquireGil();

@@ -1,4 +1,4 @@
-// The functions of <croton/inspect.hpp>, and what identifies a variable.
+// The functions of <croton/inspect.hpp>, and functions that identify variables.
 #include <croton/inspect.hpp>
 #include <croton/shared.hpp>
 
@@ -22,17 +22,17 @@ nb::list nearest(const std::vector<Variable>& variables, const nb::callable& kno
   nb::list found;
   std::unordered_set<const void*> seen;
   std::vector<Variable> pending;
-  const auto go_on_behind = [&](const Variable& x) {
+  const auto push_inputs = [&](const Variable& x) {
     if (const std::optional<Application> made = application(x, false))
       for (const Variable& input : made->inputs)
         if (seen.insert(input.node()).second) pending.push_back(input);
   };
-  for (const Variable& x : variables) go_on_behind(x);
+  for (const Variable& x : variables) push_inputs(x);
   while (!pending.empty()) {
     const Variable x = std::move(pending.back());
     pending.pop_back();
     if (const nb::object object = known(x); object.is_none())
-      go_on_behind(x);
+      push_inputs(x);
     else
       found.append(object);
   }
@@ -53,15 +53,12 @@ void bind_inspection(nb::module_& m) {
         return nb::make_tuple(made->op, made->inputs, made->attributes, body);
       },
       "x"_a, "attributes"_a = false,
-      "(name of the op, its inputs) that x is the result of, and with attributes their text and what a loop does in "
-      "each "
-      "step: (inputs, outputs, truncate), None for other ops. None for inputs, constants, shared variables. TypeError "
-      "for "
-      "attributes that cannot be written down: those of operations of the user.");
-  m.def(
-      "nearest", &nearest, "variables"_a, "known"_a,
-      "What known(y) gives for each y, of those that `variables` are made of, for which it is not None; what these are "
-      "made of is not asked for.");
+      "(op, inputs): the name of the op that computes x, and its inputs. With attributes also their text and the body "
+      "of a loop, (inputs, outputs, truncate), or None for other ops. None for inputs, constants and shared variables. "
+      "TypeError for attributes without a text: those of the user's operations.");
+  m.def("nearest", &nearest, "variables"_a, "known"_a,
+        "The results of known(y) that are not None, for the variables y that `variables` are computed from, found by a "
+        "search that does not go beyond such y.");
   m.def(
       "apply_again",
       [](std::string op, std::vector<Variable> inputs, std::string attributes,
@@ -71,7 +68,7 @@ void bind_inspection(nb::module_& m) {
         return apply_again(made, here());
       },
       "op"_a, "inputs"_a, "attributes"_a, "body"_a = nb::none(),
-      "The variable of an application that was written down. ValueError.");
+      "The result of an application that `application` described with attributes. ValueError if it cannot be.");
   m.def(
       "constant_value", [](const Variable& x) { return to_numpy(constant_value(x)); }, "x"_a,
       "The value of a constant, read-only. TypeError for others.");
@@ -83,11 +80,11 @@ void bind_inspection(nb::module_& m) {
         const std::string_view file = where.file();
         return std::string(file.substr(file.rfind('/') + 1)) + ":" + std::to_string(where.line());
       },
-      "x"_a, "The line of the program that made x, 'train.py:12'; empty where it is not known.");
-  m.def("is_shared", &is_shared, "x"_a, "Whether it is a shared variable.");
+      "x"_a, "The line of the program that built x, 'train.py:12'; empty if it is unknown.");
+  m.def("is_shared", &is_shared, "x"_a, "Whether x is a shared variable.");
   m.def(
       "as_shared", [](const Variable& x) { return SharedVariable(x.handle()); }, "x"_a,
-      "The shared variable that x, one of a graph, is.");
+      "x as a SharedVariable, for a shared variable found in a graph.");
   m.def(
       "equal_computations",
       [](nb::handle a, nb::handle b, nb::handle a_inputs, nb::handle b_inputs) {
@@ -97,7 +94,7 @@ void bind_inspection(nb::module_& m) {
         return equal_computations(to_variables(a), to_variables(b), list(a_inputs), list(b_inputs));
       },
       "a"_a, "b"_a, "a_inputs"_a = nb::none(), "b_inputs"_a = nb::none(),
-      "Whether both lists are the same computations, inputs of the two lists counting as the same by position.");
+      "Whether both lists are the same computations, with a_inputs equal to b_inputs by position.");
 }
 
 }  // namespace croton::python

@@ -1,6 +1,6 @@
-// What a call with a misspelt keyword says. nanobind lists the signature and the types that it was given; the fault is
-// one word. All functions of the module are called by a pointer that stands in the object (PEP 590); those of
-// `explaining` stand there instead, which costs a call that goes well one comparison.
+// Errors of calls with an unknown keyword. nanobind lists the signature and the types of the arguments, though only one
+// word is wrong. All functions of the module are called through a pointer in the object (PEP 590), which is replaced by
+// a function of `explaining`; a successful call costs one more comparison.
 #include <croton/error.hpp>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view mismatch = "(): incompatible function arguments.";
 
-/// How many letters are to be put in, left out or changed to make one word of the other (Levenshtein, 1965).
+/// The edit distance: the number of insertions, deletions and substitutions between two words (Levenshtein, 1965).
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -33,7 +33,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// What stands between the parentheses of the signature that begins there, split at the commas outside of brackets.
+/// The parameters in the parentheses of the signature that begins there, split at commas outside of brackets.
 std::vector<std::string> parameters_at(std::string_view text) {
   std::vector<std::string> parts(1);
   int depth = 0;
@@ -56,7 +56,7 @@ std::vector<std::string> parameters_at(std::string_view text) {
   return parts;
 }
 
-/// The keywords that the signatures of a mismatch take; none where one takes any.
+/// The keywords of the signatures in a mismatch message; none if one of them accepts any.
 std::vector<std::string> keywords_in(std::string_view message) {
   std::vector<std::string> names;
   for (std::size_t line = message.find('\n'); line != std::string_view::npos; line = message.find('\n', line + 1)) {
@@ -75,7 +75,7 @@ std::vector<std::string> keywords_in(std::string_view message) {
   return names;
 }
 
-std::string advice(const std::string& wrong, const std::vector<std::string>& names) {
+std::string suggestion(const std::string& wrong, const std::vector<std::string>& names) {
   const auto nearest =
       std::ranges::min_element(names, {}, [&](const std::string& name) { return distance(wrong, name); });
   if (distance(wrong, *nearest) <= std::max<std::size_t>(2, wrong.size() / 3) &&
@@ -93,9 +93,9 @@ std::string name_of_function(nb::handle function) {
   return name;
 }
 
-/// The error that is set, or a better one where a keyword is none that the function takes.
+/// Restores the current error, or throws a better one if the function does not have a keyword.
 void explain(nb::handle function, nb::handle keywords) {
-  nb::python_error error;  // takes it
+  nb::python_error error;  // takes the current one
   if (!error.matches(PyExc_TypeError)) return error.restore();
   const auto message = nb::cast<std::string>(nb::str(error.value()));
   if (message.find(mismatch) == std::string::npos) return error.restore();
@@ -103,18 +103,19 @@ void explain(nb::handle function, nb::handle keywords) {
   for (const nb::handle keyword : keywords) {
     const auto name = nb::cast<std::string>(keyword);
     if (names.empty() || std::ranges::find(names, name) != names.end()) continue;
-    throw TypeError(name_of_function(function) + "() got an unexpected keyword '" + name + "'" + advice(name, names));
+    throw TypeError(name_of_function(function) + "() got an unexpected keyword '" + name + "'" +
+                    suggestion(name, names));
   }
   error.restore();
 }
 
-// As many as nanobind has ways to call a function, and some.
-constexpr std::size_t most_ways = 12;
-std::array<vectorcallfunc, most_ways> ways{};
+// nanobind has fewer entry points to call functions.
+constexpr std::size_t max_entries = 12;
+std::array<vectorcallfunc, max_entries> entries{};
 
 template <std::size_t N>
 PyObject* explaining(PyObject* self, PyObject* const* arguments, std::size_t count, PyObject* keywords) {
-  PyObject* result = ways[N](self, arguments, count, keywords);
+  PyObject* result = entries[N](self, arguments, count, keywords);
   if (result != nullptr || keywords == nullptr || PyErr_Occurred() == nullptr) return result;
   try {
     explain(self, keywords);
@@ -125,12 +126,12 @@ PyObject* explaining(PyObject* self, PyObject* const* arguments, std::size_t cou
 }
 
 template <std::size_t... N>
-constexpr std::array<vectorcallfunc, most_ways> all_explaining(std::index_sequence<N...>) {
+constexpr std::array<vectorcallfunc, max_entries> all_explaining(std::index_sequence<N...>) {
   return {&explaining<N>...};
 }
-constexpr std::array<vectorcallfunc, most_ways> explainers = all_explaining(std::make_index_sequence<most_ways>());
+constexpr std::array<vectorcallfunc, max_entries> explainers = all_explaining(std::make_index_sequence<max_entries>());
 
-/// Where an object of nanobind's functions has the pointer by which it is called; null where that is elsewhere.
+/// The location of the call pointer in a function object of nanobind; null if it is not where expected.
 vectorcallfunc* call_pointer(nb::handle function) {
   auto* place = reinterpret_cast<vectorcallfunc*>(reinterpret_cast<PyVarObject*>(function.ptr()) + 1);
   return *place == PyVectorcall_Function(function.ptr()) ? place : nullptr;
@@ -139,11 +140,11 @@ vectorcallfunc* call_pointer(nb::handle function) {
 void explain_calls_of(nb::handle function) {
   vectorcallfunc* place = call_pointer(function);
   if (place == nullptr || std::ranges::find(explainers, *place) != explainers.end()) return;
-  auto way = std::ranges::find(ways, *place);
-  if (way == ways.end()) way = std::ranges::find(ways, nullptr);
-  if (way == ways.end()) return;
-  *way = *place;
-  *place = explainers[static_cast<std::size_t>(way - ways.begin())];
+  auto entry = std::ranges::find(entries, *place);
+  if (entry == entries.end()) entry = std::ranges::find(entries, nullptr);
+  if (entry == entries.end()) return;
+  *entry = *place;
+  *place = explainers[static_cast<std::size_t>(entry - entries.begin())];
 }
 
 bool is_function(nb::handle object) {

@@ -19,16 +19,16 @@ namespace croton::python {
 
 /// Whether the object is a list or a tuple.
 bool is_list(nb::handle object);
-/// Pairs of variables from a dict, a list of pairs, or None. `what` is named in errors.
+/// Pairs of variables from a dict, a list of pairs, or None. `what` is the argument's name in errors.
 std::vector<std::pair<Variable, Variable>> to_pairs(nb::handle object, const char* what);
 /// An operand that may be None.
 std::optional<Operand> to_optional_operand(nb::handle object);
-/// One or several whole numbers; `what` is named in errors.
+/// One or several whole numbers; `what` is the argument's name in errors.
 std::vector<std::int64_t> to_numbers(nb::handle object, const char* what);
 /// 'channels_first' or 'channels_last'; ValueError for others.
 nnet::Layout to_layout(const std::string& text);
 
-/// The value that a text names; ValueError that lists them.
+/// The value with this name; a ValueError lists all names.
 template <class T>
 T choice(const std::string& text, const char* option, std::initializer_list<std::pair<const char*, T>> values) {
   std::string accepted;

@@ -1,5 +1,5 @@
-// The Python module croton._croton: a thin layer over the public C++ interface. Names that are nicer written in Python
-// are in croton/*.py.
+// The Python module croton._croton: a thin layer over the public C++ interface. Functions that are easier to write in
+// Python are in croton/*.py.
 #include "core/bindings.hpp"
 #include "core/foreign_arrays.hpp"
 #include "core/gil.hpp"
@@ -8,7 +8,7 @@ NB_MODULE(_croton, m) {
   using namespace croton::python;
   prepare_for_exit();
 #ifdef NDEBUG
-  // What a module of the user holds at the end, a function and its callbacks, is freed with the process.
+  // Objects that the user's modules hold at the end, such as functions and their callbacks, are freed with the process.
   nb::set_leak_warnings(false);
 #endif
   m.doc() = "Symbolic tensor expressions, compiled: the native part. Use `import croton`.";

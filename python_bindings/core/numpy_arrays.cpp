@@ -11,7 +11,7 @@
 namespace croton::python {
 namespace {
 
-/// In the order of DType; NPY_NOTYPE for what NumPy has not.
+/// In the order of DType; NPY_NOTYPE for dtypes that NumPy does not have.
 constexpr std::array<int, dtype_count> numpy_types{NPY_BOOL,   NPY_INT8,    NPY_INT16,   NPY_INT32,     NPY_INT64,
                                                    NPY_UINT8,  NPY_UINT16,  NPY_UINT32,  NPY_UINT64,    NPY_FLOAT16,
                                                    NPY_NOTYPE, NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128};
@@ -20,7 +20,7 @@ std::optional<DType> dtype_of_number(int type) {
   for (std::size_t i = 0; i < numpy_types.size(); ++i) {
     if (numpy_types[i] == type) return static_cast<DType>(i);
   }
-  // long and long long are two types for NumPy, of which one is int64.
+  // long and long long are different types in NumPy; at least one of them is int64.
   if (type == NPY_LONG || type == NPY_LONGLONG)
     return sizeof(long) == 8 || type == NPY_LONGLONG ? DType::int64 : DType::int32;
   if (type == NPY_ULONG || type == NPY_ULONGLONG)
@@ -30,19 +30,19 @@ std::optional<DType> dtype_of_number(int type) {
 
 PyArrayObject* as_numpy(nb::handle object) { return reinterpret_cast<PyArrayObject*>(object.ptr()); }
 
-/// NumPy's table of functions, at the first array; ImportError in Python if there is none.
+/// Loads NumPy's table of functions, at the first array; ImportError in Python if there is no NumPy.
 void load_numpy() {
   if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
 }
 
-// A copy of so few bytes costs less than keeping the memory of the array.
-constexpr std::size_t copied_bytes = 4096;
+// Up to this size a copy costs less than a view that owns the array.
+constexpr std::size_t max_copied_bytes = 4096;
 
 }  // namespace
 
 bool is_numpy_array(nb::handle object) {
   if (PyArray_API == nullptr) [[unlikely]] {
-    // Nothing is an array of a NumPy that nobody has imported.
+    // While NumPy is not imported, there are no arrays of it.
     if (!nb::steal(PyImport_GetModule(nb::str("numpy").ptr())).is_valid()) {
       if (PyErr_Occurred() != nullptr) throw nb::python_error();
       return false;
@@ -53,7 +53,7 @@ bool is_numpy_array(nb::handle object) {
 }
 
 bool is_numpy_scalar_without_number(nb::handle object) {
-  is_numpy_array(object);  // loads NumPy's table, if anybody has imported it
+  is_numpy_array(object);  // loads NumPy's table, if NumPy is imported
   if (PyArray_API == nullptr) return false;
   return PyArray_IsScalar(object.ptr(), Datetime) || PyArray_IsScalar(object.ptr(), Timedelta) ||
          PyArray_IsScalar(object.ptr(), Flexible);
@@ -79,7 +79,7 @@ nb::object numpy_of(const Array& array, bool copy_small) {
   const auto item = static_cast<std::int64_t>(size_of(array.dtype()));
   const int rank = array.rank();
   const std::size_t bytes = static_cast<std::size_t>(array.size()) * size_of(array.dtype());
-  std::array<npy_intp, NPY_MAXDIMS> shape, strides;  // not zeroed, which would take a tenth of a small call
+  std::array<npy_intp, NPY_MAXDIMS> shape, strides;  // not zeroed, which would cost a tenth of a small call
   if (rank > NPY_MAXDIMS) return {};
   for (std::size_t i = 0; i < array.shape().size(); ++i) {
     shape[i] = array.shape()[i];
@@ -87,7 +87,7 @@ nb::object numpy_of(const Array& array, bool copy_small) {
     if (strides[i] % item != 0) return {};
   }
   PyArray_Descr* descr = PyArray_DescrFromType(type);
-  if (copy_small && bytes <= copied_bytes && array.is_contiguous()) {
+  if (copy_small && bytes <= max_copied_bytes && array.is_contiguous()) {
     PyObject* copy = PyArray_NewFromDescr(&PyArray_Type, descr, rank, shape.data(), nullptr, nullptr, 0, nullptr);
     if (copy == nullptr) throw nb::python_error();
     if (bytes > 0) std::memcpy(PyArray_DATA(as_numpy(copy)), std::as_const(array).raw(), bytes);

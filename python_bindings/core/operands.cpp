@@ -10,38 +10,40 @@
 namespace croton::python {
 namespace {
 
-std::string shown(nb::handle object) { return nb::cast<std::string>(nb::str(object.type().attr("__name__"))); }
+std::string type_name(nb::handle object) { return nb::cast<std::string>(nb::str(object.type().attr("__name__"))); }
 
 bool is_sequence(nb::handle object) { return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()); }
 
-/// A whole number that is no bool: Python's, or one of NumPy.
+/// Whether it is an integer of Python or NumPy, and not a bool.
 bool is_whole(nb::handle object) { return PyIndex_Check(object.ptr()) && !PyBool_Check(object.ptr()); }
 
-/// The whole number that an object stands for, as an int of Python. What only looks like one is a TypeError: arrays do.
+/// The object's integer value as a Python int. TypeError for objects that have none, such as arrays with several
+/// elements.
 nb::object to_index_object(nb::handle object, const std::string& expected) {
   nb::object index = nb::steal(PyNumber_Index(object.ptr()));
   if (index.is_valid()) return index;
-  nb::python_error error;  // takes it
+  nb::python_error error;  // takes the current one
   if (!error.matches(PyExc_TypeError)) throw error;
-  throw TypeError(expected + ", not " + shown(object));
+  throw TypeError(expected + ", not " + type_name(object));
 }
 
 std::optional<Operand> to_bound(nb::handle object) {
   if (object.is_none()) return std::nullopt;
   if (nb::isinstance<Variable>(object)) return to_operand(object);
   const std::string expected = "a bound of a slice is a whole number, a variable or None";
-  if (!is_whole(object)) throw TypeError(expected + ", not " + shown(object));
+  if (!is_whole(object)) throw TypeError(expected + ", not " + type_name(object));
   const nb::object index = to_index_object(object, expected);
-  return Operand(static_cast<long>(PyNumber_AsSsize_t(index.ptr(), nullptr)), here());  // clipped, as Python's are
+  // Clipped to 64 bits, as bounds are in Python.
+  return Operand(static_cast<long>(PyNumber_AsSsize_t(index.ptr(), nullptr)), here());
 }
 
-/// As to_bound, for a step, of which fewer are taken.
+/// As to_bound, for a step, whose range is smaller.
 std::optional<Operand> to_step(nb::handle object) {
   if (!object.is_none() && !nb::isinstance<Variable>(object) && is_whole(object)) {
-    constexpr Py_ssize_t most = Py_ssize_t{1} << 40;
+    constexpr Py_ssize_t limit = Py_ssize_t{1} << 40;
     const nb::object index = to_index_object(object, "a step of a slice is a whole number");
     const Py_ssize_t step = PyNumber_AsSsize_t(index.ptr(), nullptr);
-    if (step < -most || step > most)
+    if (step < -limit || step > limit)
       throw ValueError("a step of a slice is between -2^40 and 2^40, not " + nb::cast<std::string>(nb::str(index)));
   }
   return to_bound(object);
@@ -56,19 +58,18 @@ SliceSpec to_spec(nb::handle object) {
   }
   if (is_whole(object) && !nb::hasattr(object, "__len__")) {
     const nb::object index = to_index_object(object, "an index is a whole number");
-    const Py_ssize_t value =
-        PyNumber_AsSsize_t(index.ptr(), nullptr);  // beyond 64 bits the last one, which no axis has
+    const Py_ssize_t value = PyNumber_AsSsize_t(index.ptr(), nullptr);  // saturates; no axis is that long
     const bool narrow = value == static_cast<int>(value);
     return narrow ? SliceSpec(static_cast<int>(value), here())
                   : SliceSpec(Operand(static_cast<long>(value), here()).variable, here());
   }
   if (is_operand(object) && !is_number(object)) {
     const Operand index = to_operand(object);
-    const bool none = PyList_Check(object.ptr()) && nb::len(object) == 0;
-    return none ? SliceSpec(Array::zeros(DType::int64, {0}), here()) : SliceSpec(index.variable, here());
+    const bool is_empty = PyList_Check(object.ptr()) && nb::len(object) == 0;
+    return is_empty ? SliceSpec(Array::zeros(DType::int64, {0}), here()) : SliceSpec(index.variable, here());
   }
   throw TypeError("an index is a whole number, a slice, None, ..., an array, a list or a variable, not " +
-                  shown(object));
+                  type_name(object));
 }
 
 }  // namespace
@@ -83,7 +84,7 @@ Operand to_operand(nb::handle object) {
   if (is_sequence(object)) {
     for (const nb::handle item : object) {
       if (nb::isinstance<Variable>(item))
-        throw TypeError("a list with variables is no operand; numbers and arrays are");
+        throw TypeError("a list with variables is not an operand; numbers and arrays are");
     }
   }
   if (!is_number(object)) return Operand(to_array(object), here());
@@ -104,7 +105,7 @@ Operand to_operand(nb::handle object) {
 
 int to_int(nb::handle object, const char* what) {
   const std::string expected = std::string(what) + " is a whole number";
-  if (!is_whole(object)) throw TypeError(expected + ", not " + shown(object));
+  if (!is_whole(object)) throw TypeError(expected + ", not " + type_name(object));
   const nb::object index = to_index_object(object, expected);
   const Py_ssize_t value = PyNumber_AsSsize_t(index.ptr(), nullptr);
   if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
@@ -132,7 +133,7 @@ Variable to_variable(nb::handle object) { return to_operand(object).variable; }
 
 std::vector<Variable> to_variables(nb::handle object) {
   std::vector<Variable> variables;
-  if (!is_sequence(object)) throw TypeError("a list or tuple of variables is needed, not " + shown(object));
+  if (!is_sequence(object)) throw TypeError("a list or tuple of variables is needed, not " + type_name(object));
   for (const nb::handle item : object) variables.push_back(to_variable(item));
   return variables;
 }
@@ -156,7 +157,7 @@ std::vector<Operand> to_each_size(nb::handle object) {
   if (plain) return to_sizes(object);
   if (PyType_Check(object.ptr()) || !nb::hasattr(object, "tolist")) {
     throw TypeError("sizes are whole numbers, variables, a list of them or an array of whole numbers, not " +
-                    shown(object));
+                    type_name(object));
   }
   return to_sizes(object.attr("tolist")());
 }

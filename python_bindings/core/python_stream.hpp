@@ -1,4 +1,4 @@
-// A stream of C++ that writes to a file of Python.
+// A C++ stream that writes to a Python file.
 #pragma once
 
 #include <ostream>
@@ -7,14 +7,14 @@
 #include <utility>
 
 #include "core/gil.hpp"
-#include "core/kept.hpp"
+#include "core/object_ref.hpp"
 
 namespace croton::python {
 
-/// Writes whole lines, with the GIL. What `write` raises is reported by sys.unraisablehook: a stream has no other way.
+/// Writes whole lines, with the GIL. Exceptions of `write` go to sys.unraisablehook, since a stream cannot raise them.
 class PythonLines : public std::streambuf {
  public:
-  explicit PythonLines(nb::object file) : file_(keep(std::move(file))) {}
+  explicit PythonLines(nb::object file) : file_(make_ref(std::move(file))) {}
   ~PythonLines() override { write(); }
 
  private:
@@ -46,7 +46,7 @@ class PythonLines : public std::streambuf {
     }
   }
 
-  Kept file_;
+  ObjectRef file_;
   std::string line_;
 };
 

@@ -21,7 +21,7 @@ namespace {
 using Binary = Variable (*)(Operand, Operand);
 using VariableClass = nb::class_<Variable>;
 
-/// x OP other and other OP x; for objects that are no operands Python asks the other side.
+/// x OP other and other OP x; for objects that are not operands, Python tries the other side.
 void add_operator(VariableClass& c, const std::string& name, Binary f, const char* doc) {
   const auto checked = [](nb::handle other) {
     if (!is_operand(other)) throw nb::next_overload();
@@ -44,18 +44,22 @@ void add_operators(VariableClass& c) {
   add_operator(c, "mod", [](Operand a, Operand b) { return a % b; }, "The remainder with the sign of the divisor.");
   add_operator(c, "pow", &pow, "a to the power b.");
   add_operator(c, "matmul", &matmul, "NumPy's matmul: axes before the last two broadcast.");
-  add_operator(c, "and", [](Operand a, Operand b) { return a & b; }, "Bitwise on integers, logical on bool.");
-  add_operator(c, "or", [](Operand a, Operand b) { return a | b; }, "Bitwise on integers, logical on bool.");
-  add_operator(c, "xor", [](Operand a, Operand b) { return a ^ b; }, "Bitwise on integers, logical on bool.");
-  add_operator(c, "lshift", &left_shift, "a 2^b modulo 2^n; 0 where b is no bit of the type.");
-  add_operator(c, "rshift", &right_shift, "a / 2^b rounded down; the sign alone where b is no bit of the type.");
+  add_operator(c, "and", [](Operand a, Operand b) { return a & b; },
+               "The bitwise and of integers, the logical and of bool.");
+  add_operator(c, "or", [](Operand a, Operand b) { return a | b; },
+               "The bitwise or of integers, the logical or of bool.");
+  add_operator(c, "xor", [](Operand a, Operand b) { return a ^ b; },
+               "The bitwise exclusive or of integers, the logical one of bool.");
+  add_operator(c, "lshift", &left_shift, "a 2^b modulo 2^n, for integers of n bits; 0 where b is not in [0, n).");
+  add_operator(c, "rshift", &right_shift,
+               "a / 2^b rounded down, for integers of n bits; 0 or -1 where b is not in [0, n).");
   c.def("__neg__", [](const Variable& x) { return -Operand(x, here()); });
   c.def("__pos__", [](const Variable& x) { return x; });
   c.def("__abs__", [](const Variable& x) { return abs(Operand(x, here())); });
   c.def("__invert__", [](const Variable& x) { return ~Operand(x, here()); });
 }
 
-/// Python swaps comparisons by itself: 1 < x asks x > 1.
+/// Python swaps comparisons by itself: 1 < x calls x > 1.
 void add_comparisons(VariableClass& c) {
   const auto add = [&](const char* name, Binary f) {
     c.def(
@@ -79,12 +83,12 @@ void add_comparisons(VariableClass& c) {
   c.def("__hash__", [](const Variable& self) { return std::hash<const void*>()(self.node()); });
 }
 
-/// What would silently do something else than computing with the values.
-void add_refusals(VariableClass& c) {
+/// Methods that raise, because Python would otherwise do something else than compute with the values.
+void add_unsupported(VariableClass& c) {
   c.def("__bool__", [](const Variable&) -> bool {
     throw TypeError(
-        "a symbolic variable has no truth value before it is computed; use croton.where, croton.all or croton.any, "
-        "and & | ~ in place of and, or, not");
+        "a symbolic variable has no truth value before it is computed; use croton.where, croton.all or croton.any, and "
+        "& | ~ in place of and, or, not");
   });
   c.def("__len__", [](const Variable&) -> std::size_t {
     throw TypeError("a symbolic variable has no len() before it is computed; use x.shape[0]");
@@ -114,7 +118,7 @@ void add_properties(VariableClass& c) {
         for (std::size_t axis = 0; axis < x.type().rank(); ++axis) axes.append(x.type().broadcasts(axis));
         return nb::tuple(axes);
       },
-      "Per axis: is its size stated as 1?");
+      "For each axis, whether its size is stated as 1.");
   c.def_prop_ro(
       "sizes",
       [](const Variable& x) {
@@ -123,7 +127,7 @@ void add_properties(VariableClass& c) {
           sizes.append(size == unknown_size ? nb::none() : nb::object(nb::int_(size)));
         return nb::tuple(sizes);
       },
-      "Per axis: its size if the type states it, else None.");
+      "For each axis, its size if the type states it, else None.");
   c.def_prop_ro(
       "shape",
       [](const Variable& x) {
@@ -133,7 +137,7 @@ void add_properties(VariableClass& c) {
       },
       "The sizes, each an int64 scalar; they cost nothing and never compute the variable.");
   c.def_prop_ro("size", [](const Variable& x) { return x.size(here()); }, "The number of elements as an int64 scalar.");
-  c.def_prop_ro("T", [](const Variable& x) { return x.T(here()); }, "The axes reversed.");
+  c.def_prop_ro("T", [](const Variable& x) { return x.T(here()); }, "The transpose: x with its axes reversed.");
   c.def_prop_ro("is_constant", &Variable::is_constant);
   c.def_prop_ro("real", [](const Variable& z) { return real(Operand(z, here())); }, "The real part.");
   c.def_prop_ro("imag", [](const Variable& z) { return imag(Operand(z, here())); }, "The imaginary part.");
@@ -161,11 +165,10 @@ void add_methods(VariableClass& c) {
       nb::arg().none());
   c.def(
       "astype", [](const Variable& x, nb::handle dtype) { return x.astype(to_dtype(dtype), here()); }, "dtype"_a,
-      "Conversion; float to integer truncates towards zero and saturates, nan gives 0.");
+      "x converted to a dtype; float to integer truncates towards zero and saturates, nan becomes 0.");
   c.def(
       "eval", [](const Variable& x, nb::object values) { return to_numpy(evaluate(x, std::move(values))); },
-      "values"_a = nb::none(),
-      "Compiles and computes the variable for {input: value}. The compiled function is not kept.");
+      "values"_a = nb::none(), "The value of x for {input: value}. Compiles a function that is not kept.");
   c.def("conj", [](const Variable& z) { return conj(Operand(z, here())); }, "x - iy for x + iy.");
   c.def("__str__", [](const Variable& x) {
     std::ostringstream out;
@@ -177,18 +180,17 @@ void add_methods(VariableClass& c) {
   });
 }
 
-/// A value for a shared variable. A Python float counts as a number for any float scalar.
+/// The value converted for a shared variable. Python numbers are converted to its dtype, if they fit.
 Array shared_value(const SharedVariable& x, nb::handle value) {
   const Argument argument = to_argument(value, x.type());
   const Array& array = argument.array();
-  if (is_complex(array.dtype()) && !is_complex(x.dtype())) return array;  // set_value says what is wrong
+  if (is_complex(array.dtype()) && !is_complex(x.dtype())) return array;  // set_value reports the error
   const Array converted = argument.is_number() ? array.astype(x.dtype()) : array;
   const bool fits = !is_discrete(x.dtype()) || converted.astype(array.dtype()).same_bits(array);
   return argument.is_number() && fits ? converted : array;
 }
 
-/// TypeError where the value would be none of the variable's. Where a function is made, it is too late to say which
-/// line is wrong.
+/// TypeError if the update does not have the variable's type. When a function is compiled, the wrong line is unknown.
 void check_default_update(const SharedVariable& x, const Variable& update) {
   if (update.dtype() == x.dtype() && update.rank() == x.rank()) return;
   throw TypeError("set_default_update: " + (x.name().empty() ? "the variable" : "'" + x.name() + "'") + " is " +
@@ -197,7 +199,7 @@ void check_default_update(const SharedVariable& x, const Variable& update) {
 }
 
 void bind_shared(nb::module_& m) {
-  nb::class_<SharedVariable, Variable>(m, "SharedVariable", "A variable whose value lives between calls.")
+  nb::class_<SharedVariable, Variable>(m, "SharedVariable", "A variable with a value that lives between calls.")
       .def(
           "get_value",
           [](const SharedVariable& x, bool borrow) {
@@ -216,7 +218,8 @@ void bind_shared(nb::module_& m) {
             x.set_value(array, borrow);
           },
           "value"_a, "borrow"_a = false,
-          "Replaces the value. Same rank; a dtype that casts safely is converted, else TypeError.")
+          "Replaces the value. The rank must be the same; a dtype that casts safely is converted, others raise "
+          "TypeError.")
       .def(
           "set_default_update",
           [](SharedVariable& x, nb::handle value) {
@@ -224,24 +227,24 @@ void bind_shared(nb::module_& m) {
             check_default_update(x, update);
             x.set_default_update(update);
           },
-          "value"_a, "An update done by every function that uses the variable and has none of its own for it.")
+          "value"_a, "Sets the update of every function that uses the variable and has no other update for it.")
       .def_prop_ro(
           "home",
           [](const SharedVariable& x) {
             const ReleaseGil no_gil;
             return x.home();
           },
-          "The device that stores it now.")
-      .def_prop_ro("pinned", &SharedVariable::pinned, "Is it stored on that device always?")
+          "The device that stores the value now.")
+      .def_prop_ro("pinned", &SharedVariable::pinned, "Whether the value always stays on that device.")
       .def_prop_ro("copies", &SharedVariable::copies,
-                   "The copies on other devices, where it is mirrored by a strategy.")
+                   "The copies on other devices, if a strategy mirrors the variable.")
       .def_prop_ro(
           "version",
           [](const SharedVariable& x) {
             const ReleaseGil no_gil;
             return x.version();
           },
-          "How often it was written.");
+          "The number of writes to the value.");
   m.def(
       "shared",
       [](nb::handle value, std::optional<std::string> name, bool borrow, std::optional<std::string> target,
@@ -253,7 +256,7 @@ void bind_shared(nb::module_& m) {
       "value"_a, "name"_a = nb::none(), "borrow"_a = false, "target"_a = nb::none(),
       "broadcastable"_a = std::vector<bool>(),
       "A shared variable with a copy of the value (with borrow: its memory). Its type is the value's dtype and rank. "
-      "target: the device that stores it, always. broadcastable: for each axis whether its size is 1 for good.");
+      "target: the device that always stores it. broadcastable: for each axis, whether its size is always 1.");
 }
 
 using MakeInput = Variable (*)(std::string, std::optional<DType>, Where);
@@ -272,7 +275,7 @@ void bind_inputs(nb::module_& m) {
           return make(std::move(name).value_or(""), to_optional_dtype(dtype), here());
         },
         "name"_a = nb::none(), "dtype"_a = nb::none(),
-        "An input; its dtype is floatX unless given. row is (1, ?), col is (?, 1).");
+        "An input; its dtype is floatX by default. row is (1, ?), col is (?, 1).");
     for (const auto& [prefix, dtype] : prefixes) {
       m.def((std::string(prefix) + kind).c_str(),
             [make = make, dtype = dtype](std::optional<std::string> name) {
@@ -290,7 +293,7 @@ void bind_inputs(nb::module_& m) {
         return variable(std::move(type), std::move(name).value_or(""), here());
       },
       "dtype"_a, "shape"_a, "name"_a = nb::none(),
-      "An input of the dtype and sizes; None is a size that is known only at a call.");
+      "An input with a dtype and sizes; None is a size that is known only at a call.");
   m.def(
       "constant",
       [](nb::handle value, std::optional<std::string> name) {
@@ -299,8 +302,8 @@ void bind_inputs(nb::module_& m) {
         return x;
       },
       "value"_a, "name"_a = nb::none(),
-      "A constant with a copy of the value. A whole number takes the smallest dtype that holds it, a real number is "
-      "floatX, or the next dtype in which it is not infinite.");
+      "A constant with a copy of the value. A Python integer gets the smallest dtype that holds it; a float gets "
+      "floatX, or the next wider dtype in which it is finite.");
 }
 
 }  // namespace
@@ -312,7 +315,7 @@ void bind_variables(nb::module_& m) {
       "called. == is identity.");
   add_operators(c);
   add_comparisons(c);
-  add_refusals(c);
+  add_unsupported(c);
   add_properties(c);
   add_methods(c);
   bind_shared(m);

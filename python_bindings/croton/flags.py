@@ -1,5 +1,5 @@
-"""Flags: croton.config.NAME reads and sets them, change_flags changes them for a scope. docs/use/flags.md has them
-all."""
+"""Flags: croton.config.NAME reads and sets them, change_flags changes them for a scope. docs/use/flags.md lists
+them."""
 
 import contextlib
 
@@ -20,7 +20,7 @@ class Config:
     """The flags as attributes: `croton.config.floatX`, `croton.config.threads = 2` (for the whole process)."""
 
     def __getattr__(self, name):
-        if name.startswith("_"):  # Python and notebooks ask for these; they are no flags
+        if name.startswith("_"):  # Python and notebooks look these up; they are not flags
             raise AttributeError(name)
         for flag in _croton.flags():
             if flag.name == name:
@@ -40,7 +40,7 @@ class Config:
 class change_flags(contextlib.ContextDecorator):
     """Changes flags for the calling thread: `with croton.change_flags(device="cpu"): ...`; also a decorator.
 
-    Scopes nest. Other threads do not see them. ConfigError for a wrong name or value, and then nothing has changed.
+    Scopes nest, and do not affect other threads. ConfigError, with no change, for a wrong name or value.
     """
 
     def __init__(self, **flags):

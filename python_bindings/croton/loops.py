@@ -1,10 +1,11 @@
-"""Loops: scan and what is made of it. docs/use/scan.md explains the arguments, which are Theano's."""
+"""Loops: scan, and map, reduce and folds by it. docs/use/scan.md explains the arguments, which are Theano's."""
 
 from . import _croton
 
 
 class until:
-    """`return outputs, updates, until(condition)`: the loop ends with the step in which the condition is not 0."""
+    """The stop condition of a step, `return outputs, updates, until(condition)`: the loop ends with the step in which
+    it is not 0."""
 
     def __init__(self, condition):
         self.condition = condition
@@ -50,7 +51,7 @@ def _output_info(entry):
 
 
 def _is_updates(x):
-    """A dict, or a list of pairs whose first elements are shared variables."""
+    """Whether x is a dict, or a list of pairs whose first elements are shared variables."""
     if isinstance(x, dict):
         return True
     return (isinstance(x, (list, tuple)) and len(x) > 0 and
@@ -58,8 +59,8 @@ def _is_updates(x):
 
 
 def _step_result(returned):
-    """(outputs, updates, condition) of what a step returned: outputs, updates and until(), each of which may be left
-    out, in this order or with updates in front."""
+    """(outputs, updates, condition) of a step's result: outputs, updates and until(), each of which is optional, in
+    this order or with updates first."""
     condition = None
     if isinstance(returned, until):
         return [], [], _variable(returned.condition)
@@ -93,43 +94,43 @@ def _pairs(updates):
 
 def scan(fn, sequences=None, outputs_info=None, non_sequences=None, n_steps=None, truncate_gradient=-1,
          go_backwards=False, name=None, strict=False, return_list=False, save_every=None):
-    """Runs a step, written once as a function of variables, a number of times: (outputs, updates).
+    """Computes a loop of a step, a function of variables: (outputs, updates).
 
-    fn gets each sequence's elements by their taps, the past values of each output that is fed back by its taps, then
-    the non_sequences. It returns outputs, (outputs, updates), or either with until(condition) behind. Outputs of all
-    steps lie along a new first axis; one comes bare, several as a list (return_list: always a list). updates, a dict,
-    are to be passed to function(). n_steps: else as many as the shortest sequence has. go_backwards: sequences are
-    read from their ends. truncate_gradient: gradients go back through so many last steps. strict: what a step reads
-    from outside must be among non_sequences. save_every: outputs of every so many steps alone are kept, and gradients
-    compute the others again. ValueError or TypeError that names the state for one whose type changes.
+    fn gets each sequence's elements by their taps, then the past values of each recurrent output by its taps, then the
+    non_sequences. It returns outputs, (outputs, updates), or either followed by until(condition). The result has the
+    outputs of all steps along a new first axis, a single one as it is, several as a list (return_list: always a list),
+    and updates, a dict to pass to function(). n_steps: by default the length of the shortest sequence. go_backwards:
+    reads sequences from their ends. truncate_gradient: the number of last steps that gradients go back through. strict:
+    outer variables that a step reads must be among non_sequences. save_every: keeps outputs of every save_every-th step
+    only; gradients recompute the others. A ValueError or TypeError names a state whose type changes.
     """
-    read = [_sequence(entry) for entry in _as_list(sequences)]
-    fed = [_output_info(entry) for entry in _as_list(outputs_info)]
-    if all(initial is None for initial, _ in fed):
-        fed = []
-    outputs, updates = _croton._scan(lambda arguments: _step_result(fn(*arguments)), read, fed,
+    inputs = [_sequence(entry) for entry in _as_list(sequences)]
+    recurrent = [_output_info(entry) for entry in _as_list(outputs_info)]
+    if all(initial is None for initial, _ in recurrent):
+        recurrent = []
+    outputs, updates = _croton._scan(lambda arguments: _step_result(fn(*arguments)), inputs, recurrent,
                                      [_variable(x) for x in _as_list(non_sequences)], n_steps, truncate_gradient,
                                      go_backwards, strict, name, save_every)
     return (outputs[0] if len(outputs) == 1 and not return_list else outputs), dict(updates)
 
 
 def map(fn, sequences, non_sequences=None, truncate_gradient=-1, go_backwards=False, name=None):
-    """fn of each element: a scan in which nothing is fed back."""
+    """The results of fn for each element: a scan without recurrent outputs."""
     return scan(fn, sequences, None, non_sequences, None, truncate_gradient, go_backwards, name)
 
 
 def reduce(fn, sequences, outputs_info, non_sequences=None, go_backwards=False, name=None):
-    """The states after the last step; fn(elements..., states..., non_sequences...) gives the next ones."""
+    """The states after the last step; fn(elements..., states..., non_sequences...) computes the next ones."""
     outputs, updates = scan(fn, sequences, outputs_info, non_sequences, None, -1, go_backwards, name)
     last = [x[-1] for x in outputs] if isinstance(outputs, list) else outputs[-1]
     return last, updates
 
 
 def foldl(fn, sequences, outputs_info, non_sequences=None, name=None):
-    """reduce from the first element on."""
+    """reduce in the order of the elements, from the first on."""
     return reduce(fn, sequences, outputs_info, non_sequences, False, name)
 
 
 def foldr(fn, sequences, outputs_info, non_sequences=None, name=None):
-    """reduce from the last element on."""
+    """reduce in the reverse order of the elements, from the last on."""
     return reduce(fn, sequences, outputs_info, non_sequences, True, name)

@@ -1,4 +1,4 @@
-"""Networks: layers, models, losses, metrics, optimizers and `fit`, in Keras's terms. docs/use/networks.md is the tour.
+"""Networks: layers, models, losses, metrics, optimizers and `fit`, in Keras's terms; see docs/use/networks.md.
 
     from croton import nn
 
@@ -13,63 +13,63 @@ from ._croton import _nn
 from ._croton._nn import *  # noqa: F403
 
 
-def _nothing(method):
-    """Marks a method that need not be called: a training without it never waits for Python."""
+def _does_nothing(method):
+    """Marks a method that need not be called: a training without other methods never waits for Python."""
     method.does_nothing = True
     return method
 
 
 class Callback(metaclass=_abc.ABCMeta):
-    """What happens beside training: override what is of interest. `self.model` is the model that learns.
+    """The base of callbacks, whose methods `fit` calls during training. `self.model` is the model that is trained.
 
-    `logs` has the numbers so far by name; what on_epoch_end adds to it is in the history. What a method raises ends the
-    training, and comes out of fit as it is. The methods of batches make fit wait for each batch.
+    `logs` has the current numbers by name; numbers that on_epoch_end adds to it are part of the history. An exception
+    of a method ends the training and is raised by fit unchanged. The methods for batches make fit wait for each batch.
     """
 
     model = None
 
     def set_model(self, model):
-        """Called before the training with the model."""
+        """Called with the model before the training."""
         self.model = model
 
-    @_nothing
+    @_does_nothing
     def on_train_begin(self, logs=None):
-        """Before the first epoch."""
+        """Called before the first epoch."""
 
-    @_nothing
+    @_does_nothing
     def on_train_end(self, logs=None):
-        """Behind the last epoch, with its numbers."""
+        """Called after the last epoch, with its logs."""
 
-    @_nothing
+    @_does_nothing
     def on_epoch_begin(self, epoch, logs=None):
-        """Before an epoch, counted from 0."""
+        """Called before an epoch, counted from 0."""
 
-    @_nothing
+    @_does_nothing
     def on_epoch_end(self, epoch, logs=None):
-        """Behind an epoch and its validation, with its numbers."""
+        """Called after an epoch and its validation, with its logs."""
 
-    @_nothing
+    @_does_nothing
     def on_batch_begin(self, batch, logs=None):
-        """Before a batch, counted from 0."""
+        """Called before a batch, counted from 0."""
 
-    @_nothing
+    @_does_nothing
     def on_batch_end(self, batch, logs=None):
-        """Behind a batch, with the numbers of the epoch so far."""
+        """Called after a batch, with the logs of the epoch so far."""
 
-    @_nothing
+    @_does_nothing
     def on_train_batch_begin(self, batch, logs=None):
-        """The same as on_batch_begin."""
+        """Called as on_batch_begin."""
 
-    @_nothing
+    @_does_nothing
     def on_train_batch_end(self, batch, logs=None):
-        """The same as on_batch_end."""
+        """Called as on_batch_end."""
 
 
 Callback.register(_nn.NativeCallback)
 
 
 class LambdaCallback(Callback):
-    """Functions in place of a class: LambdaCallback(on_epoch_end=lambda epoch, logs: print(logs))."""
+    """A callback made from functions: LambdaCallback(on_epoch_end=lambda epoch, logs: print(logs))."""
 
     def __init__(self, **functions):
         for name, function in functions.items():

@@ -1,9 +1,9 @@
-"""What notebooks show: a variable as the tree of its graph, a function with its graph and kernels. HTML that needs no script
-and nothing from elsewhere; every text of the program is escaped."""
+"""The representation in notebooks: a variable as the tree of its graph, a function with its graph and kernels. The HTML
+needs no scripts and no other files; every text of the program is escaped."""
 
 from . import _croton
 
-MOST_NODES = 200
+MAX_NODES = 200
 
 _STYLE = "font-family: monospace; line-height: 1.4"
 _QUIET = "color: gray"
@@ -11,7 +11,7 @@ _CODE = "overflow-x: auto; margin: 0.3em 0 0.6em 1.5em"
 
 
 def escape(text):
-    import html  # its tables of names take longer to load than all of this package
+    import html  # imported here: its tables of names take longer to load than the whole package
     return html.escape(str(text))
 
 
@@ -23,52 +23,52 @@ def _box(content):
     return f'<div class="croton" style="{_STYLE}">{content}</div>'
 
 
-def rows_of(x, most=MOST_NODES):
-    """(rows, whole) of a graph, outputs first: (depth, what, name, type, line, seen) for each node; `seen` ones stand higher up
-    with what they were made of. After `most` rows the rest is left out, and whole is False."""
-    rows, seen, left = [], set(), [(0, x)]
-    while left:
-        depth, node = left.pop()
-        if len(rows) == most:
+def rows_of(x, limit=MAX_NODES):
+    """(rows, complete) of a graph, outputs first: (depth, kind, name, type, line, repeated) for each node. The inputs
+    of a `repeated` node are listed at its first row. After `limit` rows the rest is omitted, and complete is False."""
+    rows, seen, pending = [], set(), [(0, x)]
+    while pending:
+        depth, node = pending.pop()
+        if len(rows) == limit:
             return rows, False
-        made = _croton.application(node)
-        again = made is not None and node in seen
-        rows.append((depth, _what(node, made), node.name, node.type, _croton.line_of(node), again))
+        application = _croton.application(node)
+        repeated = application is not None and node in seen
+        rows.append((depth, _kind(node, application), node.name, node.type, _croton.line_of(node), repeated))
         seen.add(node)
-        if made and not again:
-            left += [(depth + 1, x) for x in reversed(made[1])]
+        if application and not repeated:
+            pending += [(depth + 1, x) for x in reversed(application[1])]
     return rows, True
 
 
-def _what(node, made):
-    if made:
-        return made[0]
+def _kind(node, application):
+    if application:
+        return application[0]
     if node.is_constant:
         return f"constant {_croton.constant_value(node)}" if node.ndim == 0 else "constant"
     return "shared" if _croton.is_shared(node) else "input"
 
 
-def tree(rows, whole=True):
+def tree(rows, complete=True):
     """Rows of rows_of as nested lists."""
     parts, depth = ['<ul style="margin: 0">'], 0
-    for i, (level, what, name, type, line, again) in enumerate(rows):
+    for i, (level, kind, name, type, line, repeated) in enumerate(rows):
         if level > depth:
             parts.append("<ul>")
         elif i > 0:
             parts.append("</li>" + "</ul></li>" * (depth - level))
         depth = level
         named = f" <i>{escape(name)}</i>" if name else ""
-        parts.append(f"<li><b>{escape(what)}</b>{named} <code>{escape(type)}</code>{_quiet(line)}"
-                     f"{_quiet('(as above)') if again else ''}")
+        parts.append(f"<li><b>{escape(kind)}</b>{named} <code>{escape(type)}</code>{_quiet(line)}"
+                     f"{_quiet('(as above)') if repeated else ''}")
     parts.append("</li>" + "</ul></li>" * depth if rows else "")
     parts.append("</ul>")
-    if not whole:
+    if not complete:
         parts.append(f"<p>The first {len(rows)} nodes; croton.debugprint shows all.</p>")
     return "".join(parts)
 
 
 def variable_html(x):
-    """A variable as the tree of what it is made of."""
+    """A variable as the tree of its graph."""
     return _box(tree(*rows_of(x)))
 
 
@@ -93,13 +93,13 @@ def _row(title, items):
 
 
 def kernel(name, target, schedule, lines, source):
-    """A kernel, its text folded."""
+    """A kernel with its text collapsed."""
     return (f"<details><summary><b>{escape(name)}</b> {escape(target)} <code>{escape(schedule)}</code>"
             f'{_quiet(", ".join(lines))}</summary><pre style="{_CODE}">{escape(source)}</pre></details>')
 
 
 def function_html(f):
-    """A function: inputs and outputs, its graph after rewriting, and its kernels, whose text can be unfolded."""
+    """A function: inputs and outputs, its graph after rewriting, and its kernels, whose texts can be expanded."""
     graph = f.graph().rstrip()
     outputs, updates = results_of(graph)
     inputs = [f"{escape(x.name or '_')} <code>{escape(x.type)}</code>" for x in f.inputs]

@@ -1,27 +1,27 @@
-"""Pickles. Shared variables: value, name, device, and which axes have size 1 for good; default updates are not kept.
-Expressions: what they are made of is written down, and applied again when they are read. Functions: what they were
-compiled of, from which they are compiled again, by the flags that are set then."""
+"""Pickles. Shared variables: value, name, device, and axes that always have size 1; default updates are not kept.
+Expressions: their applications of ops, which are applied again when the pickle is read. Functions: their arguments,
+from which they are compiled again, with the flags of that time."""
 
 import warnings
 import weakref
 
 from . import _croton
 
-# Croton's variable -> what stands for it in pickles, if nothing made it: one object each, so that a pickle has it once.
+# Croton's variable without an op -> its object in pickles: one object each, so that a pickle has it once.
 _leaves = weakref.WeakValueDictionary()
 
 
 class Recorder:
-    """What variables are made of, as records behind those that they need. A record is what `leaf` gives of a variable
-    that nothing made, or (op, inputs, attributes, name of the variable, body), where body is None or what a loop does in
-    each step: (inputs, outputs, truncate). Variables within records are positions of records."""
+    """The graph of variables as records, in topological order. The record of a variable without an op is the result of
+    `leaf`; others are (op, inputs, attributes, name of the variable, body), where body is None or the body of a loop:
+    (inputs, outputs, truncate). Variables in records are positions of records."""
 
     def __init__(self):
         self.records, self._at = [], {}
 
     def add(self, variable):
-        """The position of the record of one of Croton's variables. TypeError for what cannot be written down: operations
-        of the user. Not recursive, so that expressions may be deep."""
+        """The position of the record of one of Croton's variables. TypeError for the user's operations, which have no
+        record. Not recursive, so that expressions may be deep."""
         pending = [variable]
         while pending:
             x = pending[-1]
@@ -35,11 +35,11 @@ class Recorder:
         return self._at[variable]
 
     def leaf(self, x):
-        """The record of a variable that nothing made."""
+        """The record of a variable without an op."""
         return _leaf(x)
 
     def needed(self, x):
-        """The variables whose records that of x names."""
+        """The variables whose records the record of x refers to."""
         made = _croton.application(x, attributes=True)
         if made is None:
             return []
@@ -64,18 +64,18 @@ class Recorder:
         return len(self.records) - 1
 
 
-def applied_again(record, made):
-    """Croton's variable of a record (op, inputs, attributes, name, body), given those of the records before."""
+def applied_again(record, variables):
+    """Croton's variable of a record (op, inputs, attributes, name, body), given the variables of the records before."""
     op, inputs, attributes, name, body = record
     if body is not None:
-        body = ([made[i] for i in body[0]], [made[i] for i in body[1]], body[2])
-    x = _croton.apply_again(op, [made[i] for i in inputs], attributes, body)
+        body = ([variables[i] for i in body[0]], [variables[i] for i in body[1]], body[2])
+    x = _croton.apply_again(op, [variables[i] for i in inputs], attributes, body)
     x.name = name
     return x
 
 
 class _Leaf:
-    """A variable that nothing made; reading it gives the variable."""
+    """A variable without an op in a pickle; it is read as the variable."""
 
     def __init__(self, variable):
         self.variable = variable
@@ -91,13 +91,13 @@ class _Leaf:
 
 
 def _leaf(x):
-    kept = _leaves.get(x)
-    if kept is None:
-        kept = _leaves[x] = _Leaf(x)
-    return kept
+    leaf = _leaves.get(x)
+    if leaf is None:
+        leaf = _leaves[x] = _Leaf(x)
+    return leaf
 
 
-# Functions of the extension module have no names that pickle could find them by.
+# Pickle cannot find the functions of the extension module by name.
 def _constant(value, name):
     return _croton.constant(value, name)
 
@@ -107,34 +107,35 @@ def _input(dtype, sizes, name):
 
 
 def _shared(value, name, target, broadcastable):
-    """The variable of a pickle. Where its device is missing it goes to the default device, with a warning."""
+    """The shared variable of a pickle. If its device is missing, it goes to the default device, with a warning."""
     options = {"name": name, "broadcastable": list(broadcastable)}
     try:
         return _croton.shared(value, target=target, **options)
     except (_croton.DeviceError, _croton.ValueError, _croton.ConfigError) as error:
         if target is None:
             raise
-        warnings.warn(f"the shared variable {name or 'without a name'} was stored on {target}, which this machine does not have; "
-                      f"it is loaded to the default device ({error})", RuntimeWarning, stacklevel=2)
+        warnings.warn(
+            f"the shared variable {name or 'without a name'} was stored on {target}, which this machine does not have; "
+            f"it is loaded to the default device ({error})", RuntimeWarning, stacklevel=2)
         return _croton.shared(value, **options)
 
 
 class Slot:
-    """A variable within the arguments of a function: the position of its record."""
+    """A variable in the arguments of a function: the position of its record."""
 
     def __init__(self, at):
         self.at = at
 
 
 class _Ruled:
-    """An In or Out within them."""
+    """An In or Out in the arguments of a function."""
 
     def __init__(self, kind, variable, rules):
         self.kind, self.variable, self.rules = kind, variable, rules
 
 
 def _with_slots(value, recorder):
-    """An argument of a function with slots in the places of variables."""
+    """An argument of a function with slots in place of variables."""
     if isinstance(value, _croton.Variable):
         return Slot(recorder.add(value))
     if isinstance(value, (_croton.In, _croton.Out)):
@@ -144,25 +145,25 @@ def _with_slots(value, recorder):
     return value
 
 
-def _without_slots(value, made):
+def _without_slots(value, variables):
     if isinstance(value, Slot):
-        return made[value.at]
+        return variables[value.at]
     if isinstance(value, _Ruled):
-        return value.kind(made[value.variable.at], *value.rules)
+        return value.kind(variables[value.variable.at], *value.rules)
     if isinstance(value, (list, tuple)):
-        return type(value)(_without_slots(item, made) for item in value)
+        return type(value)(_without_slots(item, variables) for item in value)
     return value
 
 
-def _made(records):
-    made = []
+def _variables(records):
+    variables = []
     for record in records:
-        made.append(applied_again(record, made) if isinstance(record, tuple) else record)
-    return made
+        variables.append(applied_again(record, variables) if isinstance(record, tuple) else record)
+    return variables
 
 
 def _variable(records):
-    return _made(records)[-1]
+    return _variables(records)[-1]
 
 
 def _same(x):
@@ -170,13 +171,13 @@ def _same(x):
 
 
 def copy_shared(x):
-    """Another shared variable of the same value."""
+    """A new shared variable with the same value."""
     make, arguments = _Leaf(x).__reduce__()
     return make(*arguments)
 
 
 def reduce_variable(x):
-    """What pickle keeps of a variable. TypeError for what an operation of the user makes."""
+    """The pickle of a variable. TypeError for results of the user's operations."""
     if _croton.application(x) is None:
         return _same, (_leaf(x),)
     recorder = Recorder()
@@ -185,10 +186,10 @@ def reduce_variable(x):
 
 
 def reduce_function(f):
-    """What pickle keeps of a compiled function: the arguments of croton.function, of which it is compiled again."""
+    """The pickle of a compiled function: the arguments of croton.function, from which it is compiled again."""
     recorder = Recorder()
     return _function, (_with_slots(f.arguments, recorder), recorder.records)
 
 
 def _function(arguments, records):
-    return _croton.function(*_without_slots(arguments, _made(records)))
+    return _croton.function(*_without_slots(arguments, _variables(records)))

@@ -1,5 +1,5 @@
-"""Devices: `with croton.device("cuda1"): ...` says where what is built in it runs. docs/use/devices.md has the
-rest."""
+"""Device scopes: ops that are built in `with croton.device("cuda1"): ...` run on that device; see
+docs/use/devices.md."""
 
 import contextlib
 
@@ -7,7 +7,7 @@ from . import _croton
 
 
 class device(contextlib.ContextDecorator):
-    """What the thread builds in the scope runs on that device; scopes nest, the innermost counts."""
+    """A scope: ops that the thread builds in it run on the device. Scopes nest; the innermost one counts."""
 
     def __init__(self, name):
         self.name = name

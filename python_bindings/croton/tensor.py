@@ -5,9 +5,10 @@ import operator as _operator
 from . import _croton, nnet
 from ._croton import Variable, constant
 
-# Everything that makes or transforms variables has the same name here and in C++.
-_NOT_OPERATIONS = {"application", "apply_again", "as_shared", "constant_value", "debugprint", "equal_computations", "flag", "flags",
-                   "from_dlpack", "function", "ifelse", "io", "is_shared", "line_of", "nearest", "nnet", "set_flag"}
+# All functions that make or transform variables have the same names in Python and in C++.
+_NOT_OPERATIONS = {"application", "apply_again", "as_shared", "constant_value", "debugprint", "equal_computations",
+                   "flag", "flags", "from_dlpack", "function", "ifelse", "io", "is_shared", "line_of", "nearest",
+                   "nnet", "set_flag"}
 _OPERATIONS = [name for name in dir(_croton) if name[0].islower() and name not in _NOT_OPERATIONS] + ["Lop", "Rop"]
 globals().update({name: getattr(_croton, name) for name in _OPERATIONS})
 
@@ -22,7 +23,7 @@ def _of_variables(function, doc):
 
 
 def as_tensor_variable(x, name=None):
-    """The variable itself, or a constant of a number or array."""
+    """x if it is a variable, else a constant of the number or array."""
     return x if isinstance(x, Variable) else constant(x, name)
 
 
@@ -35,9 +36,9 @@ lt = _of_variables(_operator.lt, "a < b, elementwise.")
 le = _of_variables(_operator.le, "a <= b, elementwise.")
 gt = _of_variables(_operator.gt, "a > b, elementwise.")
 ge = _of_variables(_operator.ge, "a >= b, elementwise.")
-and_ = _of_variables(_operator.and_, "Bitwise on integers, logical on bool.")
-or_ = _of_variables(_operator.or_, "Bitwise on integers, logical on bool.")
-xor = _of_variables(_operator.xor, "Bitwise on integers, logical on bool.")
+and_ = _of_variables(_operator.and_, "The bitwise and of integers, the logical and of bool.")
+or_ = _of_variables(_operator.or_, "The bitwise or of integers, the logical or of bool.")
+xor = _of_variables(_operator.xor, "The bitwise exclusive or of integers, the logical one of bool.")
 switch = _croton.where
 floor_div = _croton.floor_divide
 abs_ = _croton.abs
@@ -50,19 +51,19 @@ def neg(x):
 
 
 def invert(x):
-    """Bitwise on integers, logical on bool."""
+    """The bitwise not of integers, the logical not of bool."""
     return ~as_tensor_variable(x)
 
 
-_MOST_INPUTS = 2**16  # more are a mistake, and would take all memory
+_MAX_INPUTS = 2**16  # larger numbers are mistakes, which would fill the memory
 
 
 def _several(make):
     def several(*names, dtype=None):
-        """Several inputs: of the names, or as many as a number says."""
+        """Several inputs: with these names, or a number of inputs without names."""
         if len(names) == 1 and isinstance(names[0], int):
-            if not 0 <= names[0] <= _MOST_INPUTS:
-                raise _croton.ValueError(f"{names[0]} inputs; 0 to {_MOST_INPUTS} are made at once")
+            if not 0 <= names[0] <= _MAX_INPUTS:
+                raise _croton.ValueError(f"{names[0]} inputs; the number is from 0 to {_MAX_INPUTS}")
             names = [None] * names[0]
         return [make(name, dtype) for name in names]
 
@@ -75,8 +76,8 @@ matrices = _several(_croton.matrix)
 
 
 class _Grid:
-    """mgrid[0:3, 0:n]: the numbers of each range along an axis of its own, in arrays of one shape (ogrid: of size 1
-    along the other axes)."""
+    """Grids of coordinates: mgrid[0:3, 0:n] has one array for each range, whose numbers are along one axis; all arrays
+    have one shape (ogrid: size 1 along the other axes)."""
 
     def __init__(self, whole):
         self._whole = whole
@@ -96,7 +97,7 @@ ogrid = _Grid(False)
 
 
 def _add_methods():
-    """What x.sum() and the like do: the function of the same name with x as first argument."""
+    """Adds methods such as x.sum(), which call the function of the same name with x as first argument."""
     names = """all any argmax argmin argsort choose clip cumprod cumsum diagonal diff dimshuffle dot flatten max
                mean min nonzero prod repeat round sort squeeze sum swapaxes take trace transpose var"""
     for name in names.split():

@@ -1,8 +1,8 @@
-// Sizes, texts and lists as arguments of layers and models.
+// Conversion of Python objects to arguments of layers and models.
 #include "core/arrays.hpp"
 #include "core/gil.hpp"
-#include "core/kept.hpp"
 #include "core/lists.hpp"
+#include "core/object_ref.hpp"
 #include "core/operands.hpp"
 #include "core/where.hpp"
 #include "nn/nn.hpp"
@@ -14,17 +14,17 @@ bool is_text(nb::handle object) { return PyUnicode_Check(object.ptr()) != 0; }
 
 bool is_function(nb::handle object) { return PyCallable_Check(object.ptr()) != 0; }
 
-[[noreturn]] void refuse(const char* what, nb::handle object) {
+[[noreturn]] void throw_type_error(const char* what, nb::handle object) {
   throw TypeError(std::string(what) + ", not " + name_of_type(object));
 }
 
-[[noreturn]] void refuse_kind(const char* what, const char* kind, nb::handle object) {
+[[noreturn]] void throw_type_error(const char* what, const char* kind, nb::handle object) {
   throw TypeError(std::string(what) + " is " + kind + ", not " + name_of_type(object));
 }
 
 /// A function of one variable.
 std::function<Variable(const Variable&)> to_function(nb::handle object) {
-  return [function = keep(nb::borrow(object))](const Variable& x) {
+  return [function = make_ref(nb::borrow(object))](const Variable& x) {
     const AcquireGil gil;
     return to_variable(call_python(*function, x));
   };
@@ -35,7 +35,7 @@ std::int64_t to_size(nb::handle object) {
   return to_int(object, "a size");
 }
 
-/// The elements of a list or tuple of arrays; nothing for what is an array itself.
+/// Whether it is a list or tuple of arrays, and not one array.
 bool are_arrays(nb::handle object) {
   if (!is_list(object) || nb::len(object) == 0) return false;
   for (const nb::handle item : object) {
@@ -92,7 +92,7 @@ nn::Layout to_data_format(const std::string& text) {
 nn::Activation to_activation(nb::handle object) {
   if (object.is_none()) return {};
   if (is_text(object)) return nb::cast<std::string>(object);
-  if (!is_function(object)) refuse("an activation is a name or a function", object);
+  if (!is_function(object)) throw_type_error("an activation is a name or a function", object);
   return nn::Activation(to_function(object));
 }
 
@@ -100,24 +100,25 @@ nn::Initializer to_initializer(nb::handle object) {
   if (is_text(object)) return nb::cast<std::string>(object);
   if (nb::isinstance<nn::Initializer>(object)) return nb::cast<nn::Initializer>(object);
   if (!is_function(object)) return nn::values_of(to_array(object).copy());
-  return nn::Initializer([function = keep(nb::borrow(object))](const Sizes& shape, DType dtype, std::uint64_t seed) {
-    const AcquireGil gil;
-    return to_array(call_python(*function, nb::tuple(nb::cast(shape)), std::string(name_of(dtype)), seed))
-        .copy()
-        .astype(dtype);
-  });
+  return nn::Initializer(
+      [function = make_ref(nb::borrow(object))](const Sizes& shape, DType dtype, std::uint64_t seed) {
+        const AcquireGil gil;
+        return to_array(call_python(*function, nb::tuple(nb::cast(shape)), std::string(name_of(dtype)), seed))
+            .copy()
+            .astype(dtype);
+      });
 }
 
 nn::Regularizer to_regularizer(nb::handle object) {
   if (object.is_none()) return {};
   if (is_text(object)) return nb::cast<std::string>(object).c_str();
   if (nb::isinstance<nn::Regularizer>(object)) return nb::cast<nn::Regularizer>(object);
-  if (!is_function(object)) refuse("a regularizer is a name, a Regularizer or a function", object);
+  if (!is_function(object)) throw_type_error("a regularizer is a name, a Regularizer or a function", object);
   return nn::Regularizer(to_function(object));
 }
 
 nn::Loss::Samples to_samples(nb::object function) {
-  return [function = keep(std::move(function))](const Variable& target, const Variable& prediction) {
+  return [function = make_ref(std::move(function))](const Variable& target, const Variable& prediction) {
     const AcquireGil gil;
     return to_variable(call_python(*function, target, prediction));
   };
@@ -126,21 +127,21 @@ nn::Loss::Samples to_samples(nb::object function) {
 nn::Loss to_loss(nb::handle object) {
   if (is_text(object)) return nb::cast<std::string>(object);
   if (nb::isinstance<nn::Loss>(object)) return nb::cast<nn::Loss>(object);
-  if (!is_function(object)) refuse("a loss is a name, a Loss or a function (target, prediction)", object);
+  if (!is_function(object)) throw_type_error("a loss is a name, a Loss or a function (target, prediction)", object);
   return nn::Loss(to_samples(nb::borrow(object)));
 }
 
 nn::Metric to_metric(nb::handle object) {
   if (is_text(object)) return nb::cast<std::string>(object);
   if (nb::isinstance<nn::Metric>(object)) return nb::cast<nn::Metric>(object);
-  if (!is_function(object)) refuse("a metric is a name, a Metric or a function (target, prediction)", object);
+  if (!is_function(object)) throw_type_error("a metric is a name, a Metric or a function (target, prediction)", object);
   const std::string name = nb::cast<std::string>(nb::getattr(object, "__name__", nb::str("metric")));
   return nn::Metric(name == "<lambda>" ? "metric" : name, to_samples(nb::borrow(object)));
 }
 
 nn::Optimizer to_optimizer(nb::handle object) {
   if (is_text(object)) return {nb::cast<std::string>(object), here()};
-  if (!nb::isinstance<nn::Optimizer>(object)) refuse("an optimizer is a name or an Optimizer", object);
+  if (!nb::isinstance<nn::Optimizer>(object)) throw_type_error("an optimizer is a name or an Optimizer", object);
   return nb::cast<nn::Optimizer>(object);
 }
 
@@ -166,7 +167,7 @@ nb::list from_array_list(const std::vector<Array>& arrays) {
   return list;
 }
 
-nb::object from_some_arrays(const std::vector<Array>& arrays) {
+nb::object from_arrays(const std::vector<Array>& arrays) {
   if (arrays.size() == 1) return to_numpy(arrays[0]);
   return from_array_list(arrays);
 }
@@ -190,9 +191,9 @@ std::vector<std::pair<Variable, SharedVariable>> to_gradients_and_parameters(nb:
 
 std::vector<SharedVariable> to_shared_variables(nb::handle object) {
   std::vector<SharedVariable> variables;
-  if (!is_list(object)) refuse("a list of shared variables is needed", object);
+  if (!is_list(object)) throw_type_error("a list of shared variables is needed", object);
   for (const nb::handle item : object) {
-    if (!nb::isinstance<SharedVariable>(item)) refuse("a list of shared variables is needed", item);
+    if (!nb::isinstance<SharedVariable>(item)) throw_type_error("a list of shared variables is needed", item);
     variables.push_back(nb::cast<SharedVariable>(item));
   }
   return variables;
@@ -200,15 +201,15 @@ std::vector<SharedVariable> to_shared_variables(nb::handle object) {
 
 double to_double(nb::handle object, const char* what) {
   double number = 0;
-  if (nb::isinstance<nb::str>(object) || !nb::try_cast(object, number)) refuse_kind(what, "a number", object);
+  if (nb::isinstance<nb::str>(object) || !nb::try_cast(object, number)) throw_type_error(what, "a number", object);
   return number;
 }
 
 std::vector<std::string> to_texts(nb::handle object, const char* what) {
   std::vector<std::string> texts;
-  if (!is_list(object)) refuse_kind(what, "a list", object);
+  if (!is_list(object)) throw_type_error(what, "a list", object);
   for (const nb::handle item : object) {
-    if (!is_text(item)) refuse_kind(what, "a list of texts", object);
+    if (!is_text(item)) throw_type_error(what, "a list of texts", object);
     texts.push_back(nb::cast<std::string>(item));
   }
   return texts;

@@ -1,4 +1,4 @@
-// Passes through batches, for Python.
+// Passes over batches, for Python.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,7 @@
 
 namespace croton::python {
 
-/// A pass that is read, and ended, without the GIL: what makes its batches, perhaps on a thread of its own, may need
-/// it.
+/// A pass that is read and ended without the GIL: the producer of its batches, perhaps on another thread, may need it.
 template <class Batch>
 class ReleasedNext {
  public:

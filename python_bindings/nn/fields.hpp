@@ -1,5 +1,5 @@
-// Options of layers, optimizers and the like as keywords of Python: one list of fields for each options struct, from
-// which come names, defaults (the values of a struct that was told nothing) and conversions.
+// Options of layers, optimizers and others as Python keywords. One list of fields for each options struct gives the
+// names, the defaults (those of the struct) and the conversions.
 #pragma once
 
 #include <new>
@@ -17,33 +17,33 @@
 
 namespace croton::python {
 
-// ---- what is an argument of a C++ type in Python: its type there, the conversion, and how a default is shown ----
+// ---- the Python type for a C++ type, its conversion, and the text of a default ----
 
 template <class T>
 struct Keyword {
   using Python = T;
-  static T from(T given) { return given; }
+  static T from(T value) { return value; }
   static const T& shown(const T& value) { return value; }
 };
 
 template <class T>
 struct Keyword<std::optional<T>> : Keyword<T> {};
 
-/// Of types that any object may be converted to.
+/// For types that convert from any object.
 template <auto convert>
 struct ObjectKeyword {
   using Python = nb::handle;
-  static auto from(nb::handle given) { return convert(given); }
+  static auto from(nb::handle object) { return convert(object); }
 };
 
-/// Of types that are texts in Python.
+/// For types that are texts in Python.
 template <auto convert>
 struct TextKeyword {
   using Python = std::string;
-  static auto from(const std::string& given) { return convert(given); }
+  static auto from(const std::string& text) { return convert(text); }
 };
 
-/// One number by itself, others as a list.
+/// One number as a scalar, several as a list.
 template <class T>
 nb::object one_or_list(const std::vector<T>& numbers) {
   return numbers.size() == 1 ? nb::cast(numbers[0]) : nb::cast(numbers);
@@ -89,7 +89,7 @@ struct Keyword<nn::Better> : TextKeyword<&to_better> {
 
 // ---- fields ----
 
-/// A field as an argument whose default is the field's first value.
+/// A field as an argument whose default is the struct's.
 template <class O, class T>
 struct Field {
   using Options = O;
@@ -97,26 +97,26 @@ struct Field {
   const char* name;
   T O::* member;
 
-  auto argument(const O& first) const { return nb::arg(name) = Keyword<T>::shown(first.*member); }
-  void set(O& options, Python given) const { options.*member = Keyword<T>::from(std::move(given)); }
+  auto argument(const O& defaults) const { return nb::arg(name) = Keyword<T>::shown(defaults.*member); }
+  void set(O& options, Python value) const { options.*member = Keyword<T>::from(std::move(value)); }
 };
 
-/// A field as an argument that is None by default, and then left as it is.
+/// A field as an argument that is None by default, which leaves the field unchanged.
 template <class O, class T>
 struct OptionalField {
   using Options = O;
-  using Given = typename Keyword<T>::Python;
-  static constexpr bool is_object = std::is_same_v<Given, nb::handle>;
-  using Python = std::conditional_t<is_object, Given, std::optional<Given>>;
+  using Value = typename Keyword<T>::Python;
+  static constexpr bool is_object = std::is_same_v<Value, nb::handle>;
+  using Python = std::conditional_t<is_object, Value, std::optional<Value>>;
   const char* name;
   T O::* member;
 
-  auto argument(const O& /*first*/) const { return nb::arg(name) = nb::none(); }
-  void set(O& options, Python given) const {
+  auto argument(const O& /*defaults*/) const { return nb::arg(name) = nb::none(); }
+  void set(O& options, Python value) const {
     if constexpr (is_object) {
-      if (!given.is_none()) options.*member = Keyword<T>::from(given);
+      if (!value.is_none()) options.*member = Keyword<T>::from(value);
     } else {
-      if (given) options.*member = Keyword<T>::from(std::move(*given));
+      if (value) options.*member = Keyword<T>::from(std::move(*value));
     }
   }
 };
@@ -140,9 +140,11 @@ struct Keywords<std::tuple<P...>, std::tuple<N...>> {
     return all;
   }
 
-  /// What nanobind is told of the arguments.
+  /// The annotations of the arguments for nanobind.
   auto arguments() const {
-    const auto each = [first = Options()](const auto&... fields) { return std::tuple(fields.argument(first)...); };
+    const auto each = [defaults = Options()](const auto&... fields) {
+      return std::tuple(fields.argument(defaults)...);
+    };
     if constexpr (sizeof...(N) == 0) {
       return std::apply(each, positional);
     } else {
@@ -150,7 +152,7 @@ struct Keywords<std::tuple<P...>, std::tuple<N...>> {
     }
   }
 
-  /// function(own..., options) as what Python calls: `Own` are the types of what stands in front of the options.
+  /// function(own..., options) as a function for Python; `Own` are the types of the arguments before the options.
   template <class... Own, class F>
   auto function(F function) const {
     return [keywords = *this, function](Own... own, typename P::Python... first, typename N::Python... rest) {
@@ -159,14 +161,14 @@ struct Keywords<std::tuple<P...>, std::tuple<N...>> {
   }
 };
 
-/// The fields of an options struct in Python's order; those that are only taken by name.
+/// The fields of an options struct in Python's order, and the keyword-only ones.
 template <class... P, class... N>
 Keywords<std::tuple<P...>, std::tuple<N...>> keywords(const std::tuple<P...>& positional,
                                                       const std::tuple<N...>& named = std::tuple<>()) {
   return {positional, named};
 }
 
-/// In place, as nanobind asks for it; from the user's line, where the class asks for one.
+/// Constructs the object in place, as nanobind requires, with the user's line if the class takes one.
 template <class T, class... Arguments>
 void make(T* self, Arguments&&... arguments) {
   if constexpr (std::is_constructible_v<T, Arguments..., Where>) {
@@ -176,15 +178,14 @@ void make(T* self, Arguments&&... arguments) {
   }
 }
 
-/// A function of a module, or a method, of `Own` and options: function(own..., options). `arguments`: the names of
-/// `Own`, a docstring.
+/// Defines function(own..., options) in a module or class. `arguments`: the names of `Own`, and a docstring.
 template <class... Own, class Scope, class K, class F, class... Arguments>
 void def_with(Scope& scope, const char* name, const K& keywords, F function, const Arguments&... arguments) {
   const auto called = keywords.template function<Own...>(function);
   std::apply([&](const auto&... fields) { scope.def(name, called, arguments..., fields...); }, keywords.arguments());
 }
 
-/// `__init__` of a class that is made of `Own` and options.
+/// Defines `__init__` of a class that is constructed from `Own` and options.
 template <class... Own, class Class, class K, class... Arguments>
 void def_init(Class&& c, const K& keywords, const Arguments&... arguments) {
   using T = typename std::remove_reference_t<Class>::Type;

@@ -7,7 +7,8 @@
 namespace croton::python {
 namespace {
 
-/// The layers of one kind of convolution. `Own`: the types of what stands in front of the options, `own` their names.
+/// The layer class of one kind of convolution. `Own`: the types of the arguments before the options; `own`: their
+/// names.
 template <class L, class... Own, class... Names>
 void bind_conv(nb::module_& m, const char* name, const char* doc, const Names&... own) {
   using O = nn::ConvLayerOptions;
@@ -22,21 +23,21 @@ void bind_conv(nb::module_& m, const char* name, const char* doc, const Names&..
                           OptionalField{"bias_regularizer", &O::bias_regularizer},
                           OptionalField{"input_shape", &O::input_shape}, OptionalField{"name", &O::name}}),
       own...,
-      "Sizes, strides and dilations: one number for all axes, or one each. padding: 'valid', 'same', and 'causal' for "
-      "one axis. ShapeError for images that it does not take.");
+      "Sizes, strides and dilations: one number for all axes, or one for each. padding: 'valid', 'same', and 'causal' "
+      "for one axis. ShapeError for images of other ranks or channels.");
 }
 
 void bind_convolutions(nb::module_& m) {
   constexpr const char* plain =
-      "activation(cross-correlation with the kernel + bias). The kernel is (window..., channels / groups, filters), "
-      "whatever the data_format.";
+      "The convolution activation(cross-correlation with the kernel + bias). The kernel is (window..., channels / "
+      "groups, filters) in both data formats.";
   constexpr const char* transposed =
       "The transposed convolution: sizes grow by the strides. The kernel is (window..., filters, channels).";
   constexpr const char* depthwise =
-      "Each channel by itself with depth_multiplier filters: the kernel is (window..., channels, depth_multiplier), "
-      "the result has channels times depth_multiplier channels.";
+      "The depthwise convolution: each channel has its own depth_multiplier filters. The kernel is (window..., "
+      "channels, depth_multiplier), and the result has channels times depth_multiplier channels.";
   constexpr const char* separable =
-      "A depthwise convolution, then a mix of its channels at each place: the kernels are (window..., channels, "
+      "The separable convolution: a depthwise convolution, then a pointwise one. The kernels are (window..., channels, "
       "depth_multiplier) and (1..., channels times depth_multiplier, filters).";
   const auto filters = "filters"_a, window = "kernel_size"_a;
   const auto multiplier = "depth_multiplier"_a = 1;
@@ -63,7 +64,7 @@ void bind_pool(nb::module_& m, const char* name, const char* doc) {
                           Field{"data_format", &O::layout}},
                std::tuple{OptionalField{"input_shape", &O::input_shape}, OptionalField{"name", &O::name}}),
       "pool_size"_a = 2,
-      "strides: the window's sizes if None. padding: 'valid', or 'same', which counts nothing outside.");
+      "strides: the window's sizes if None. padding: 'valid', or 'same'; elements outside do not count.");
 }
 
 template <class L>
@@ -71,39 +72,39 @@ void bind_global_pool(nb::module_& m, const char* name, const char* doc) {
   LayerClass<L>(m, name, doc)
       .def(
           "__init__",
-          [name](Handle<L>* self, const std::string& data_format, std::optional<std::string> its_name) {
+          [name](Handle<L>* self, const std::string& data_format, std::optional<std::string> layer_name) {
             const nn::Layout layout = to_data_format(data_format);
             if constexpr (std::is_constructible_v<L, nn::Layout, std::string, Where>) {
-              make(self, layout, text_or_empty(std::move(its_name)));
-            } else {  // the one of any number of axes
-              make(self, layout, text_or_empty(std::move(its_name)), name, 0);
+              make(self, layout, text_or_empty(std::move(layer_name)));
+            } else {  // the class for any number of axes
+              make(self, layout, text_or_empty(std::move(layer_name)), name, 0);
             }
           },
           "data_format"_a = "channels_last", nb::kw_only(), "name"_a = nb::none());
 }
 
 void bind_pools(nb::module_& m) {
-  constexpr const char* largest = "The largest number of each window; of ties the first has the gradient.";
+  constexpr const char* maximum = "The maximum of each window; the gradient of ties goes to the first.";
   constexpr const char* mean = "The mean of each window.";
-  bind_pool<nn::MaxPooling1D>(m, "MaxPooling1D", largest);
-  bind_pool<nn::MaxPooling2D>(m, "MaxPooling2D", largest);
-  bind_pool<nn::MaxPooling3D>(m, "MaxPooling3D", largest);
+  bind_pool<nn::MaxPooling1D>(m, "MaxPooling1D", maximum);
+  bind_pool<nn::MaxPooling2D>(m, "MaxPooling2D", maximum);
+  bind_pool<nn::MaxPooling3D>(m, "MaxPooling3D", maximum);
   bind_pool<nn::AveragePooling1D>(m, "AveragePooling1D", mean);
   bind_pool<nn::AveragePooling2D>(m, "AveragePooling2D", mean);
   bind_pool<nn::AveragePooling3D>(m, "AveragePooling3D", mean);
-  constexpr const char* largest_of_all = "The largest number of each channel: (sizes..., channels) becomes (channels).";
-  constexpr const char* mean_of_all = "The mean of each channel: (sizes..., channels) becomes (channels).";
-  bind_global_pool<nn::GlobalMaxPooling>(m, "GlobalMaxPooling", largest_of_all);
-  bind_global_pool<nn::GlobalMaxPooling1D>(m, "GlobalMaxPooling1D", largest_of_all);
-  bind_global_pool<nn::GlobalMaxPooling2D>(m, "GlobalMaxPooling2D", largest_of_all);
-  bind_global_pool<nn::GlobalMaxPooling3D>(m, "GlobalMaxPooling3D", largest_of_all);
-  bind_global_pool<nn::GlobalAveragePooling>(m, "GlobalAveragePooling", mean_of_all);
-  bind_global_pool<nn::GlobalAveragePooling1D>(m, "GlobalAveragePooling1D", mean_of_all);
-  bind_global_pool<nn::GlobalAveragePooling2D>(m, "GlobalAveragePooling2D", mean_of_all);
-  bind_global_pool<nn::GlobalAveragePooling3D>(m, "GlobalAveragePooling3D", mean_of_all);
+  constexpr const char* global_maximum = "The maximum of each channel: (sizes..., channels) becomes (channels).";
+  constexpr const char* global_mean = "The mean of each channel: (sizes..., channels) becomes (channels).";
+  bind_global_pool<nn::GlobalMaxPooling>(m, "GlobalMaxPooling", global_maximum);
+  bind_global_pool<nn::GlobalMaxPooling1D>(m, "GlobalMaxPooling1D", global_maximum);
+  bind_global_pool<nn::GlobalMaxPooling2D>(m, "GlobalMaxPooling2D", global_maximum);
+  bind_global_pool<nn::GlobalMaxPooling3D>(m, "GlobalMaxPooling3D", global_maximum);
+  bind_global_pool<nn::GlobalAveragePooling>(m, "GlobalAveragePooling", global_mean);
+  bind_global_pool<nn::GlobalAveragePooling1D>(m, "GlobalAveragePooling1D", global_mean);
+  bind_global_pool<nn::GlobalAveragePooling2D>(m, "GlobalAveragePooling2D", global_mean);
+  bind_global_pool<nn::GlobalAveragePooling3D>(m, "GlobalAveragePooling3D", global_mean);
 }
 
-/// Lists as long as there are axes of images, by the number of them.
+/// Margins from one entry for each of 1 to 3 axes.
 template <class T>
 nn::Margins margins_of(const std::vector<T>& each) {
   using List = std::initializer_list<T>;
@@ -115,11 +116,11 @@ nn::Margins margins_of(const std::vector<T>& each) {
     case 3:
       return nn::Margins(List{each[0], each[1], each[2]});
     default:
-      throw ValueError("widths are one number, or one or a pair (before, after) for each of 1 to 3 axes");
+      throw ValueError("widths are one number, or a number or a pair (before, after) for each of 1 to 3 axes");
   }
 }
 
-/// `1`, `(1, 2)`, `((0, 1), (2, 2))`.
+/// Margins from `1`, `(1, 2)` or `((0, 1), (2, 2))`.
 nn::Margins to_margins(nb::handle object) {
   if (!is_list(object)) return to_int(object, "a width");
   if (nb::len(object) == 0 || !is_list(object[0])) return margins_of(to_numbers(object, "a width"));
@@ -151,28 +152,28 @@ namespace {
 
 template <class L>
 void bind_margins(nb::module_& m, const char* name, const char* parameter, const char* doc) {
-  bind_named<L, nn::Margins, nn::Layout>(
-      m, name, doc, nb::arg(parameter) = 1, "data_format"_a = "channels_last",
-      "One number for both sides of all axes, one for each axis, or a pair (before, after) for each axis; of a single "
-      "axis (1, 2) is such a pair.");
+  bind_named<L, nn::Margins, nn::Layout>(m, name, doc, nb::arg(parameter) = 1, "data_format"_a = "channels_last",
+                                         "One number for both sides of all axes, one for each axis, or a pair (before, "
+                                         "after) for each axis; for a single axis (1, 2) is such a pair.");
 }
 
 template <class L>
 void bind_upsampling(nb::module_& m, const char* name) {
   bind_named<L, nn::PerAxis, nn::Interpolation, nn::Layout>(
-      m, name, "Each element becomes as many as `size` says, or with 'linear' what lies between the centres of two.",
+      m, name,
+      "The images enlarged by `size`: elements are repeated, or with 'linear' interpolated between the centres of two.",
       "size"_a = 2, "interpolation"_a = "nearest", "data_format"_a = "channels_last");
 }
 
 void bind_edges(nb::module_& m) {
-  constexpr const char* zeros = "Zeros around images.";
-  constexpr const char* cut = "Images without what is at their edges; ShapeError where nothing would be left.";
+  constexpr const char* zeros = "The images with zeros around them.";
+  constexpr const char* cropped = "The images without their margins; ShapeError if nothing would remain.";
   bind_margins<nn::ZeroPadding1D>(m, "ZeroPadding1D", "padding", zeros);
   bind_margins<nn::ZeroPadding2D>(m, "ZeroPadding2D", "padding", zeros);
   bind_margins<nn::ZeroPadding3D>(m, "ZeroPadding3D", "padding", zeros);
-  bind_margins<nn::Cropping1D>(m, "Cropping1D", "cropping", cut);
-  bind_margins<nn::Cropping2D>(m, "Cropping2D", "cropping", cut);
-  bind_margins<nn::Cropping3D>(m, "Cropping3D", "cropping", cut);
+  bind_margins<nn::Cropping1D>(m, "Cropping1D", "cropping", cropped);
+  bind_margins<nn::Cropping2D>(m, "Cropping2D", "cropping", cropped);
+  bind_margins<nn::Cropping3D>(m, "Cropping3D", "cropping", cropped);
   bind_upsampling<nn::UpSampling1D>(m, "UpSampling1D");
   bind_upsampling<nn::UpSampling2D>(m, "UpSampling2D");
   bind_upsampling<nn::UpSampling3D>(m, "UpSampling3D");

@@ -1,4 +1,4 @@
-// First values of weights, and what is added to the loss for them.
+// Initializers and regularizers.
 #include "core/arrays.hpp"
 #include "core/lists.hpp"
 #include "core/operands.hpp"
@@ -13,10 +13,9 @@ nn::Fan to_fan(const std::string& mode) {
 }
 
 void bind_initializers(nb::module_& m) {
-  nb::class_<nn::Initializer>(
-      m, "Initializer",
-      "First values of a weight, by name: 'glorot_uniform', 'zeros' and so on (ValueError, with the list, for "
-      "another); or a function (shape, dtype, seed) that gives an array.")
+  nb::class_<nn::Initializer>(m, "Initializer",
+                              "The initial values of a weight: a name such as 'glorot_uniform' or 'zeros' (a "
+                              "ValueError lists them), or a function (shape, dtype, seed) that returns an array.")
       .def(
           "__init__",
           [](nn::Initializer* self, nb::handle object) { new (self) nn::Initializer(to_initializer(object)); },
@@ -26,18 +25,20 @@ void bind_initializers(nb::module_& m) {
           [](const nn::Initializer& self, nb::handle shape, nb::handle dtype, std::uint64_t seed) {
             return to_numpy(self(to_numbers(shape, "a size"), to_dtype(dtype), seed));
           },
-          "shape"_a, "dtype"_a = "floatX", "seed"_a = 0, "The values. ShapeError where a function gives another shape.")
+          "shape"_a, "dtype"_a = "floatX", "seed"_a = 0,
+          "The initial values. ShapeError if a function returns another shape.")
       .def_prop_ro("name", &nn::Initializer::name)
       .def("__repr__", [](const nn::Initializer& self) { return "<croton.nn.Initializer " + self.name() + ">"; });
-  m.def("Constant", &nn::constant_values, "value"_a = 0.0, "All elements are the value.");
+  m.def("Constant", &nn::constant_values, "value"_a = 0.0, "An initializer that sets all elements to the value.");
   m.def(
       "ValuesOf", [](nb::handle values) { return nn::values_of(to_array(values).copy()); }, "values"_a,
-      "These values, converted to the weight's dtype; ShapeError when a weight has another shape.");
+      "An initializer with these values, converted to the weight's dtype; ShapeError for a weight of another shape.");
   m.def("RandomUniform", &nn::uniform_between, "minval"_a = -0.05, "maxval"_a = 0.05,
-        "Uniform numbers between the two.");
-  m.def("RandomNormal", &nn::normal_around, "mean"_a = 0.0, "stddev"_a = 0.05, "Normal numbers.");
+        "An initializer with uniformly distributed numbers between minval and maxval.");
+  m.def("RandomNormal", &nn::normal_around, "mean"_a = 0.0, "stddev"_a = 0.05,
+        "An initializer with normally distributed numbers.");
   m.def("TruncatedNormal", &nn::truncated_normal_around, "mean"_a = 0.0, "stddev"_a = 0.05,
-        "Normal numbers, drawn again beyond two deviations.");
+        "An initializer with normally distributed numbers within two standard deviations.");
   m.def(
       "VarianceScaling",
       [](double scale, const std::string& mode, const std::string& distribution) {
@@ -46,18 +47,18 @@ void bind_initializers(nb::module_& m) {
         return nn::variance_scaling(scale, to_fan(mode), uniform);
       },
       "scale"_a = 1.0, "mode"_a = "fan_in", "distribution"_a = "truncated_normal",
-      "Numbers whose variance is scale / n, n being the weight's inputs ('fan_in'), outputs ('fan_out') or their mean "
-      "('fan_avg').");
+      "An initializer with random numbers of variance scale / n, where n is the number of the weight's inputs "
+      "('fan_in'), outputs ('fan_out') or their mean ('fan_avg').");
   m.def("Orthogonal", &nn::orthogonal_matrix, "gain"_a = 1.0,
-        "gain times a matrix of orthonormal rows or columns; further axes in front count as rows.");
+        "An initializer with gain times a matrix of orthonormal rows or columns; all axes but the last count as rows.");
   m.def("set_seed", &nn::set_seed, "seed"_a,
-        "Weights of models that are made from here on, by this thread, follow from the seed.");
+        "Sets the seed of the weights of models that this thread makes from now on.");
 }
 
 void bind_regularizers(nb::module_& m) {
   nb::class_<nn::Regularizer>(m, "Regularizer",
-                              "What is added to the loss for a weight, a scalar: 'l1', 'l2' or 'l1_l2' by name, or a "
-                              "function of the weight.")
+                              "A penalty, a scalar that is added to the loss for a weight: 'l1', 'l2' or 'l1_l2' by "
+                              "name, or a function of the weight.")
       .def(
           "__init__",
           [](nn::Regularizer* self, nb::handle object) { new (self) nn::Regularizer(to_regularizer(object)); },
@@ -68,9 +69,9 @@ void bind_regularizers(nb::module_& m) {
             return self.defined() ? nb::cast(self(to_variable(weight))) : nb::none();
           },
           "weight"_a, "The penalty of a variable.");
-  m.def("l1", &nn::l1, "l1"_a = 0.01, "l1 sum(|w|).");
-  m.def("l2", &nn::l2, "l2"_a = 0.01, "l2 sum(w^2).");
-  m.def("l1_l2", &nn::l1_l2, "l1"_a = 0.01, "l2"_a = 0.01, "l1 sum(|w|) + l2 sum(w^2).");
+  m.def("l1", &nn::l1, "l1"_a = 0.01, "The penalty l1 sum(|w|).");
+  m.def("l2", &nn::l2, "l2"_a = 0.01, "The penalty l2 sum(w^2).");
+  m.def("l1_l2", &nn::l1_l2, "l1"_a = 0.01, "l2"_a = 0.01, "The penalty l1 sum(|w|) + l2 sum(w^2).");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the classes of layers are bound with.
+// Helpers to bind the classes of layers.
 #pragma once
 
 #include <map>
@@ -12,13 +12,13 @@
 
 namespace croton::python {
 
-/// A layer of a kind, as Python has it: made by the kind's constructor, or of a layer that says that it is of the kind.
+/// A layer of a kind as a Python object: made by the kind's constructor, or from a layer whose type is the kind's name.
 template <class Kind>
 struct Handle : nn::Layer {
   explicit Handle(nn::Layer layer) : Layer(std::move(layer)) {}
 };
 
-/// By the names of kinds what makes their handles.
+/// Functions that make handles, by the names of kinds.
 std::map<std::string, nb::object (*)(const nn::Layer&)>& handles_by_kind();
 
 template <class Kind>
@@ -29,40 +29,41 @@ class LayerClass : public nb::class_<Handle<Kind>, nn::Layer> {
   }
 };
 
-/// A layer that comes from the user's line.
+/// Constructs a layer with the user's line.
 template <class Kind, class... Arguments>
 void make(Handle<Kind>* self, Arguments&&... arguments) {
   new (self) Handle<Kind>(Kind(std::forward<Arguments>(arguments)..., here()));
 }
 
-/// The class of a kind of layer that is made of `Own` and options. `arguments`: the names of `Own`, a docstring.
+/// Binds the class of layers that are constructed from `Own` and options. `arguments`: the names of `Own`, and a
+/// docstring.
 template <class Kind, class... Own, class K, class... Arguments>
 void bind_layer(nb::module_& m, const char* name, const char* doc, const K& keywords, const Arguments&... arguments) {
   def_init<Own...>(LayerClass<Kind>(m, name, doc), keywords, arguments...);
 }
 
-/// The class of a kind of layer that is made of `Own` and a name.
+/// Binds the class of layers that are constructed from `Own` and a name.
 template <class Kind, class... Own, class... Arguments>
 void bind_named(nb::module_& m, const char* name, const char* doc, const Arguments&... arguments) {
   LayerClass<Kind>(m, name, doc)
       .def(
           "__init__",
-          [](Handle<Kind>* self, typename Keyword<Own>::Python... own, std::optional<std::string> its_name) {
-            make(self, Keyword<Own>::from(std::move(own))..., text_or_empty(std::move(its_name)));
+          [](Handle<Kind>* self, typename Keyword<Own>::Python... own, std::optional<std::string> layer_name) {
+            make(self, Keyword<Own>::from(std::move(own))..., text_or_empty(std::move(layer_name)));
           },
           arguments..., nb::kw_only(), "name"_a = nb::none());
 }
 
-/// The same of one that may be told what it takes.
+/// As bind_named, for layers that also accept an input_shape.
 template <class Kind, class... Own, class... Arguments>
 void bind_shaped(nb::module_& m, const char* name, const char* doc, const Arguments&... arguments) {
   LayerClass<Kind>(m, name, doc)
       .def(
           "__init__",
           [](Handle<Kind>* self, typename Keyword<Own>::Python... own, nb::handle input_shape,
-             std::optional<std::string> its_name) {
+             std::optional<std::string> layer_name) {
             make(self, Keyword<Own>::from(std::move(own))..., to_optional_shape(input_shape),
-                 text_or_empty(std::move(its_name)));
+                 text_or_empty(std::move(layer_name)));
           },
           arguments..., nb::kw_only(), "input_shape"_a = nb::none(), "name"_a = nb::none());
 }

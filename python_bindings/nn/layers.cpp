@@ -1,4 +1,4 @@
-// The layers of <croton/nn/layers.hpp>, but the recurrent ones.
+// The layers of <croton/nn/layers.hpp>, except the recurrent ones.
 #include "core/lists.hpp"
 #include "core/operands.hpp"
 #include "nn/layer_class.hpp"
@@ -22,7 +22,7 @@ void bind_dense(nb::module_& m) {
   bind_layer<nn::Embedding, std::int64_t, std::int64_t>(
       m, "Embedding",
       "Rows of a table (input_dim, output_dim) at integer positions. mask_zero: position 0 is padding, which later "
-      "layers with steps, and losses, leave out.",
+      "recurrent layers and losses skip.",
       keywords(
           std::tuple{Field{"embeddings_initializer", &Embedding::initializer},
                      OptionalField{"embeddings_regularizer", &Embedding::regularizer},
@@ -35,9 +35,9 @@ void bind_norms(nb::module_& m) {
   using Batch = nn::BatchNormalizationOptions;
   bind_layer<nn::BatchNormalization>(
       m, "BatchNormalization",
-      "gamma (x - mean) / sqrt(variance + epsilon) + beta, with the statistics of the batch in training (running "
-      "averages follow: momentum old + (1 - momentum) new) and the running ones else. axis: of the channels, counted "
-      "with the batch.",
+      "Batch normalization: gamma (x - mean) / sqrt(variance + epsilon) + beta, in training with the statistics of the "
+      "batch, which update running averages (momentum old + (1 - momentum) new), else with the running averages. axis: "
+      "that of the channels, counted with the batch.",
       keywords(
           std::tuple{Field{"axis", &Batch::axis}, Field{"momentum", &Batch::momentum},
                      Field{"epsilon", &Batch::epsilon}, Field{"center", &Batch::center}, Field{"scale", &Batch::scale}},
@@ -45,20 +45,22 @@ void bind_norms(nb::module_& m) {
   using Layer = nn::LayerNormalizationOptions;
   bind_layer<nn::LayerNormalization>(
       m, "LayerNormalization",
-      "gamma (x - mean) / sqrt(variance + epsilon) + beta, with the statistics of each sample along the axes, which "
-      "are counted with the batch.",
+      "Layer normalization: gamma (x - mean) / sqrt(variance + epsilon) + beta, with the statistics of each sample "
+      "along the axes, which are counted with the batch.",
       keywords(std::tuple{Field{"axis", &Layer::axes}, Field{"epsilon", &Layer::epsilon},
                           Field{"center", &Layer::center}, Field{"scale", &Layer::scale}},
                std::tuple{OptionalField{"input_shape", &Layer::input_shape}, OptionalField{"name", &Layer::name}}));
   bind_named<nn::GroupNormalization, std::int64_t, double>(
       m, "GroupNormalization",
-      "The same with the statistics of groups of the channels (the last axis), and a gamma and a beta for each "
-      "channel. ShapeError where they do not divide evenly.",
+      "Group normalization: as LayerNormalization, with the statistics of groups of channels (the last axis), and a "
+      "gamma and a beta for each channel. ShapeError if the channels do not divide evenly.",
       "groups"_a = 32, "epsilon"_a = 1e-3);
-  bind_named<nn::InstanceNormalization, double>(m, "InstanceNormalization", "The same of each channel by itself.",
-                                                "epsilon"_a = 1e-3);
+  bind_named<nn::InstanceNormalization, double>(
+      m, "InstanceNormalization", "Instance normalization: as GroupNormalization, with one group for each channel.",
+      "epsilon"_a = 1e-3);
   bind_named<nn::RMSNormalization, double>(
-      m, "RMSNormalization", "x scale / sqrt(mean of x^2 + epsilon) along the last axis.", "epsilon"_a = 1e-6);
+      m, "RMSNormalization", "RMS normalization: x scale / sqrt(mean of x^2 + epsilon) along the last axis.",
+      "epsilon"_a = 1e-6);
   bind_named<nn::UnitNormalization, std::vector<int>>(
       m, "UnitNormalization",
       "x divided by its length along the axes, which are counted with the batch; zeros stay zeros.", "axis"_a = -1);
@@ -66,11 +68,11 @@ void bind_norms(nb::module_& m) {
 
 void bind_noise(nb::module_& m) {
   bind_named<nn::Dropout, double>(m, "Dropout",
-                                  "In training each element is 0 with probability `rate`, and the others are divided "
-                                  "by 1 - rate. ValueError unless 0 <= rate < 1.",
+                                  "Dropout: in training each element is set to 0 with probability `rate`, and the "
+                                  "others are divided by 1 - rate. ValueError unless 0 <= rate < 1.",
                                   "rate"_a);
   bind_named<nn::SpatialDropout1D, double>(
-      m, "SpatialDropout1D", "Dropout of whole channels of (steps, channels): what is dropped is 0 in all steps.",
+      m, "SpatialDropout1D", "Dropout of whole channels of (steps, channels): a dropped channel is 0 in all steps.",
       "rate"_a);
   bind_named<nn::SpatialDropout2D, double, nn::Layout>(m, "SpatialDropout2D",
                                                        "Dropout of whole channels of images of two axes.", "rate"_a,
@@ -79,76 +81,77 @@ void bind_noise(nb::module_& m) {
                                                        "Dropout of whole channels of images of three axes.", "rate"_a,
                                                        "data_format"_a = "channels_last");
   bind_named<nn::GaussianDropout, double>(
-      m, "GaussianDropout", "In training x times normal numbers around 1, whose deviation is sqrt(rate / (1 - rate)).",
+      m, "GaussianDropout",
+      "In training x times normally distributed numbers with mean 1 and standard deviation sqrt(rate / (1 - rate)).",
       "rate"_a);
-  bind_named<nn::GaussianNoise, double>(m, "GaussianNoise", "In training x plus normal numbers.", "stddev"_a);
+  bind_named<nn::GaussianNoise, double>(m, "GaussianNoise",
+                                        "In training x plus normally distributed numbers with mean 0.", "stddev"_a);
 }
 
 void bind_shapes(nb::module_& m) {
-  bind_shaped<nn::Masking, double>(m, "Masking",
-                                   "Steps all of whose features are mask_value do not count for the layers behind.",
-                                   "mask_value"_a = 0.0);
-  bind_shaped<nn::Flatten>(m, "Flatten", "All axes but the batch as one.");
-  bind_shaped<nn::Reshape, nn::Shape>(m, "Reshape",
-                                      "The same elements in another shape, told without the batch. One size may be -1 "
-                                      "(or None): what is left. ShapeError where the numbers of elements differ.",
-                                      "target_shape"_a);
-  bind_named<nn::Permute, std::vector<int>>(m, "Permute", "Axes in this order, counted from 1 (0 is the batch).",
-                                            "dims"_a);
-  bind_named<nn::RepeatVector, std::int64_t>(m, "RepeatVector", "(features) as (n, features), the same in all steps.",
-                                             "n"_a);
+  bind_shaped<nn::Masking, double>(
+      m, "Masking", "x with a mask: later layers skip steps whose features are all mask_value.", "mask_value"_a = 0.0);
+  bind_shaped<nn::Flatten>(m, "Flatten", "x with all axes but the batch merged into one.");
+  bind_shaped<nn::Reshape, nn::Shape>(
+      m, "Reshape",
+      "The elements of x in another shape, which is given without the batch. One size may be -1 (or None), which is "
+      "inferred. ShapeError if the numbers of elements differ.",
+      "target_shape"_a);
+  bind_named<nn::Permute, std::vector<int>>(
+      m, "Permute", "x with its axes in this order, counted from 1 (0 is the batch).", "dims"_a);
+  bind_named<nn::RepeatVector, std::int64_t>(m, "RepeatVector",
+                                             "x of shape (features) repeated in n steps: (n, features).", "n"_a);
   bind_shaped<nn::TimeDistributed, nn::Layer>(m, "TimeDistributed",
-                                              "A layer on each step: (steps, ...) becomes (steps, what the layer gives "
-                                              "for one). All steps of all samples are one batch for it.",
+                                              "A layer applied to each step: (steps, ...) becomes (steps, output shape "
+                                              "of the layer...). All steps of all samples are one batch for the layer.",
                                               "layer"_a);
 }
 
 void bind_activation_layers(nb::module_& m) {
   bind_named<nn::ActivationLayer, nn::Activation>(
-      m, "Activation", "An activation, by name or as a function, as a layer.", "activation"_a);
+      m, "Activation", "An activation as a layer, by name or as a function.", "activation"_a);
   LayerClass<nn::Softmax>(m, "Softmax", "exp(x) / sum(exp(x)) along the last axis.")
       .def("__init__", [](Handle<nn::Softmax>* self) { make(self); });
   using ReLU = nn::ReLUOptions;
   bind_layer<nn::ReLU>(
       m, "ReLU",
-      "x where x > threshold, at most max_value; negative_slope (x - threshold) else. ValueError for numbers below 0.",
+      "x where x > threshold, at most max_value; else negative_slope (x - threshold). ValueError for negative numbers.",
       keywords(std::tuple{OptionalField{"max_value", &ReLU::max_value}, Field{"negative_slope", &ReLU::negative_slope},
                           Field{"threshold", &ReLU::threshold}},
                std::tuple{OptionalField{"name", &ReLU::name}}));
   bind_named<nn::LeakyReLU, double>(m, "LeakyReLU", "x where x > 0, negative_slope x below.", "negative_slope"_a = 0.3);
   bind_named<nn::ELU, double>(m, "ELU", "x where x > 0, alpha (exp(x) - 1) below.", "alpha"_a = 1.0);
   using PReLU = nn::PReLUOptions;
-  bind_layer<nn::PReLU>(
-      m, "PReLU",
-      "x where x > 0, a slope that is learnt times x below; of each place by itself, or one along each of shared_axes, "
-      "which are counted with the batch.",
-      keywords(std::tuple{Field{"alpha_initializer", &PReLU::alpha_initializer},
-                          OptionalField{"alpha_regularizer", &PReLU::alpha_regularizer},
-                          OptionalField{"shared_axes", &PReLU::shared_axes}},
-               std::tuple{OptionalField{"name", &PReLU::name}}));
+  bind_layer<nn::PReLU>(m, "PReLU",
+                        "x where x > 0, else a learnt slope times x. Each element has its own slope, or shares it "
+                        "along shared_axes, which are counted with the batch.",
+                        keywords(std::tuple{Field{"alpha_initializer", &PReLU::alpha_initializer},
+                                            OptionalField{"alpha_regularizer", &PReLU::alpha_regularizer},
+                                            OptionalField{"shared_axes", &PReLU::shared_axes}},
+                                 std::tuple{OptionalField{"name", &PReLU::name}}));
 }
 
 void bind_merging_layers(nb::module_& m) {
-  bind_named<nn::Concatenate, int>(m, "Concatenate",
-                                   "Two or more tensors, which have equal sizes along all other axes, one behind "
-                                   "another along the axis, which counts the batch as 0.",
-                                   "axis"_a = -1);
+  bind_named<nn::Concatenate, int>(
+      m, "Concatenate",
+      "The concatenation of two or more tensors along the axis (axis 0 is the batch); their other sizes must be equal.",
+      "axis"_a = -1);
   bind_named<nn::Add>(m, "Add", "The sum of two or more tensors; sizes of 1 broadcast.");
   bind_named<nn::Subtract>(m, "Subtract", "The difference of two tensors; sizes of 1 broadcast.");
   bind_named<nn::Multiply>(m, "Multiply", "The product of two or more tensors; sizes of 1 broadcast.");
   bind_named<nn::Average>(m, "Average", "The mean of two or more tensors; sizes of 1 broadcast.");
-  bind_named<nn::Maximum>(m, "Maximum", "The largest of two or more tensors; sizes of 1 broadcast.");
-  bind_named<nn::Minimum>(m, "Minimum", "The smallest of two or more tensors; sizes of 1 broadcast.");
-  bind_layer<nn::Dot, nn::PerAxis>(
-      m, "Dot",
-      "The sum of products of two tensors along one axis of each, counted with the batch: one number for both, or one "
-      "each; what is left of the first stands in front. normalize: vectors of length 1 along the axis are taken.",
-      keywords(std::tuple{Field{"normalize", &nn::DotOptions::normalize}},
-               std::tuple{OptionalField{"name", &nn::DotOptions::name}}),
-      "axes"_a);
+  bind_named<nn::Maximum>(m, "Maximum", "The maximum of two or more tensors; sizes of 1 broadcast.");
+  bind_named<nn::Minimum>(m, "Minimum", "The minimum of two or more tensors; sizes of 1 broadcast.");
+  bind_layer<nn::Dot, nn::PerAxis>(m, "Dot",
+                                   "The sum of products of two tensors along one axis of each, counted with the batch: "
+                                   "one number for both, or one for each. The remaining axes of the first come before "
+                                   "those of the second. normalize: first divides by the length along the axis.",
+                                   keywords(std::tuple{Field{"normalize", &nn::DotOptions::normalize}},
+                                            std::tuple{OptionalField{"name", &nn::DotOptions::name}}),
+                                   "axes"_a);
   m.def(
       "concatenate", [](const std::vector<nn::Tensor>& x, int axis) { return nn::concatenate(x, axis, here()); },
-      "inputs"_a, "axis"_a = -1, "Concatenate(axis) of a list of tensors.");
+      "inputs"_a, "axis"_a = -1, "The concatenation of a list of tensors along the axis.");
   m.def(
       "add", [](const std::vector<nn::Tensor>& x) { return nn::add(x, here()); }, "inputs"_a,
       "The sum of a list of tensors.");

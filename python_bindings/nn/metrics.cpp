@@ -1,8 +1,8 @@
 // Metrics of models.
 #include "core/arrays.hpp"
 #include "core/gil.hpp"
-#include "core/kept.hpp"
 #include "core/lists.hpp"
+#include "core/object_ref.hpp"
 #include "core/operands.hpp"
 #include "core/where.hpp"
 #include "nn/nn.hpp"
@@ -16,16 +16,16 @@ using MetricClass = nb::class_<M, nn::Metric>;
 template <class M>
 void bind_named(nb::module_& m, const char* name, const char* log_name, const char* doc) {
   MetricClass<M>(m, name, doc)
-      .def("__init__", [](M* self, const std::string& its_name) { new (self) M(its_name); }, "name"_a = log_name);
+      .def("__init__", [](M* self, const std::string& metric_name) { new (self) M(metric_name); }, "name"_a = log_name);
 }
 
-/// With one number in front of the name.
+/// A metric with one number before its name.
 template <class M, class T>
 void bind_with(nb::module_& m, const char* name, const char* log_name, const char* parameter, T value,
                const char* doc) {
   MetricClass<M>(m, name, doc)
       .def(
-          "__init__", [](M* self, T number, const std::string& its_name) { new (self) M(number, its_name); },
+          "__init__", [](M* self, T number, const std::string& metric_name) { new (self) M(number, metric_name); },
           nb::arg(parameter) = value, "name"_a = log_name);
 }
 
@@ -33,11 +33,12 @@ nn::Metric of_counts(std::string name, std::int64_t states, nb::object counts, n
                      const std::string& mode) {
   return nn::Metric(
       std::move(name), states,
-      [counts = keep(std::move(counts))](const Variable& target, const Variable& prediction, const Variable& weight) {
+      [counts = make_ref(std::move(counts))](const Variable& target, const Variable& prediction,
+                                             const Variable& weight) {
         const AcquireGil gil;
         return to_variable(call_python(*counts, target, prediction, weight));
       },
-      [result = keep(std::move(result))](std::span<const double> numbers) {
+      [result = make_ref(std::move(result))](std::span<const double> numbers) {
         const AcquireGil gil;
         return to_double(call_python(*result, nb::cast(std::vector<double>(numbers.begin(), numbers.end()))),
                          "the result of a metric");
@@ -46,11 +47,10 @@ nn::Metric of_counts(std::string name, std::int64_t states, nb::object counts, n
 }
 
 void bind_metric(nb::module_& m) {
-  nb::class_<nn::Metric>(
-      m, "Metric",
-      "A number made of counts that batches add to. Made of a name ('accuracy', 'auc', the names of losses and so on; "
-      "ValueError, with the list, for another), or of a function (target, prediction) that gives a number for each "
-      "sample, whose mean it is.")
+  nb::class_<nn::Metric>(m, "Metric",
+                         "A number computed from counts that batches accumulate. Made from a name such as 'accuracy', "
+                         "'auc' or that of a loss (a ValueError lists them), or from a function (target, prediction) "
+                         "that returns a number for each sample; the metric is their mean.")
       .def(
           "__init__",
           [](nn::Metric* self, nb::handle metric, std::optional<std::string> name, const std::string& mode) {
@@ -63,16 +63,18 @@ void bind_metric(nb::module_& m) {
                 nn::Metric(name ? *name : to_metric(metric).name(), to_samples(nb::borrow(metric)), to_better(mode));
           },
           "metric"_a, nb::kw_only(), "name"_a = nb::none(), "mode"_a = "auto",
-          "name, mode ('min' or 'max': which numbers are better) are those of a function.")
+          "name and mode ('min' or 'max': which values are better) are for functions.")
       .def_static("of_counts", &of_counts, "name"_a, "states"_a, "counts"_a, "result"_a, "mode"_a = "auto",
-                  "A metric of your own: counts(target, prediction, weight) gives a float64 vector of `states` numbers "
-                  "that a batch adds, and result(list of the sums) the metric.")
+                  "A custom metric: counts(target, prediction, weight) returns a float64 vector of `states` numbers "
+                  "that a batch adds, and result(list of the sums) returns the metric.")
       .def_prop_ro("name", &nn::Metric::name)
       .def("__repr__", [](const nn::Metric& metric) { return "<croton.nn.Metric " + metric.name() + ">"; });
 }
 
 void bind_counter(nb::module_& m) {
-  nb::class_<nn::Counter>(m, "Counter", "A metric that is counted by hand. 'accuracy' is chosen by the first arrays.")
+  nb::class_<nn::Counter>(
+      m, "Counter",
+      "A metric that accumulates arrays outside of a model. The first arrays decide which kind of 'accuracy' it is.")
       .def(
           "__init__", [](nn::Counter* self, nb::handle metric) { new (self) nn::Counter(to_metric(metric)); },
           "metric"_a)
@@ -84,33 +86,35 @@ void bind_counter(nb::module_& m) {
           },
           "y_true"_a, "y_pred"_a, "sample_weight"_a = nb::none(), "Adds the counts of these arrays.")
       .def("result", &nn::Counter::result, "The metric of all arrays so far.")
-      .def("reset_state", &nn::Counter::reset, "Begins anew.")
+      .def("reset_state", &nn::Counter::reset, "Sets all counts to 0.")
       .def("merge_state", &nn::Counter::merge, "other"_a,
-           "Adds the counts of another of the same metric (ValueError).");
+           "Adds the counts of another Counter of the same metric (else ValueError).");
 }
 
 }  // namespace
 
 void bind_nn_metrics(nb::module_& m) {
   bind_metric(m);
-  bind_named<nn::SparseCategoricalAccuracy>(m, "SparseCategoricalAccuracy", "sparse_categorical_accuracy",
-                                            "How often the largest prediction is that of the class number.");
+  bind_named<nn::SparseCategoricalAccuracy>(
+      m, "SparseCategoricalAccuracy", "sparse_categorical_accuracy",
+      "The fraction of samples whose largest prediction is that of the class number.");
   bind_named<nn::CategoricalAccuracy>(m, "CategoricalAccuracy", "categorical_accuracy",
-                                      "How often the largest prediction is where the largest target is.");
+                                      "The fraction of samples whose largest prediction is at the largest target.");
   bind_with<nn::BinaryAccuracy>(m, "BinaryAccuracy", "binary_accuracy", "threshold", 0.5,
-                                "How often predictions are above the threshold where targets are 1, and not where 0.");
-  bind_with<nn::TopKCategoricalAccuracy>(m, "TopKCategoricalAccuracy", "top_k_categorical_accuracy", "k",
-                                         std::int64_t{5},
-                                         "How often fewer than k classes are above the target's; ties count for it.");
+                                "The fraction of predictions that are above the threshold where the target is 1, and "
+                                "not above it where it is 0.");
+  bind_with<nn::TopKCategoricalAccuracy>(
+      m, "TopKCategoricalAccuracy", "top_k_categorical_accuracy", "k", std::int64_t{5},
+      "The fraction of samples for which fewer than k classes have a larger prediction than the target's class.");
   bind_with<nn::SparseTopKCategoricalAccuracy>(m, "SparseTopKCategoricalAccuracy", "sparse_top_k_categorical_accuracy",
-                                               "k", std::int64_t{5}, "The same of class numbers.");
+                                               "k", std::int64_t{5}, "As TopKCategoricalAccuracy, for class numbers.");
   bind_with<nn::Precision>(m, "Precision", "precision", "thresholds", 0.5,
-                           "Of the predictions above the threshold: the share of those whose target is 1.");
+                           "The fraction of the predictions above the threshold whose target is 1.");
   bind_with<nn::Recall>(m, "Recall", "recall", "thresholds", 0.5,
-                        "Of the targets 1: the share of those whose prediction is above the threshold.");
+                        "The fraction of the targets 1 whose prediction is above the threshold.");
   bind_with<nn::AUC>(m, "AUC", "auc", "num_thresholds", 200,
-                     "The area under the curve of true against false positives, by the trapezoidal rule over so many "
-                     "thresholds (2 at least, ValueError).");
+                     "The area under the ROC curve, by the trapezoidal rule over num_thresholds thresholds (at least "
+                     "2, else ValueError).");
   bind_named<nn::RootMeanSquaredError>(m, "RootMeanSquaredError", "root_mean_squared_error", "sqrt(mean((p - t)^2)).");
   bind_counter(m);
 }

@@ -1,4 +1,4 @@
-// Models: graphs of layers, which learn from data. The GIL is free while they do.
+// Models: graphs of layers that are trained. Training runs without the GIL.
 #include <nanobind/stl/filesystem.h>
 
 #include "core/arrays.hpp"
@@ -28,7 +28,7 @@ std::vector<nn::Tensor> to_tensors(nb::handle object, const char* what) {
   return tensors;
 }
 
-/// On tensors the model as a layer, on variables the variables that it computes.
+/// Calls the model: as a layer for tensors; for variables, it returns the variables of its outputs.
 nb::object call(const nn::Model& model, nb::handle x, nn::CallContext* context) {
   const bool tensors =
       nb::isinstance<nn::Tensor>(x) || (is_list(x) && nb::len(x) > 0 && nb::isinstance<nn::Tensor>(nb::object(x[0])));
@@ -139,7 +139,7 @@ nn::History fit(nb::object self, nb::handle x, nb::handle y, std::int64_t batch_
   return model.fit(inputs, targets, options);
 }
 
-/// As Keras gives them: {name: number}, or the loss, or a list of the loss and the metrics.
+/// Results in Keras's forms: {name: number}, the loss, or a list of the loss and the metrics.
 nb::object from_results(const nn::Logs& logs, bool as_dict) {
   if (as_dict) return from_logs(logs);
   nb::list numbers;
@@ -181,7 +181,7 @@ nb::object predict(nn::Model& model, nb::handle x, std::int64_t batch_size, nb::
     const ReleaseGil no_gil;
     outputs = model.predict(inputs, options);
   }
-  return from_some_arrays(outputs);
+  return from_arrays(outputs);
 }
 
 template <nn::Logs (nn::Model::*Step)(const nn::Batch&)>
@@ -201,10 +201,10 @@ void add_parts(ModelClass& c) {
   c.def_prop_ro("name", &nn::Model::name);
   c.def_prop_ro(
       "layers", [](const nn::Model& model) { return from_layers(model.layers()); },
-      "The layers, in the order in which they were made.");
+      "The layers, in the order of their creation.");
   c.def(
       "get_layer", [](const nn::Model& model, const std::string& name) { return from_layer(model.layer(name)); },
-      "name"_a, "The layer of this name; ValueError, with the names.");
+      "name"_a, "The layer of this name; a ValueError lists the names.");
   c.def("as_layer", [](const nn::Model& model) { return model.layer(); }, "The model as a layer of another one.");
   const auto shapes = [](std::vector<nn::Shape> (nn::Model::*get)() const) {
     return [get](const nn::Model& model) {
@@ -213,12 +213,12 @@ void add_parts(ModelClass& c) {
       return list;
     };
   };
-  c.def_prop_ro("input_shapes", shapes(&nn::Model::input_shapes), "Of each input, without the batch.");
-  c.def_prop_ro("output_shapes", shapes(&nn::Model::output_shapes), "Of each output, without the batch.");
+  c.def_prop_ro("input_shapes", shapes(&nn::Model::input_shapes), "The shapes of the inputs, without the batch.");
+  c.def_prop_ro("output_shapes", shapes(&nn::Model::output_shapes), "The shapes of the outputs, without the batch.");
   c.def_prop_ro("weights", &nn::Model::weights, "All weights, in the order of the layers.");
-  c.def_prop_ro("trainable_variables", &nn::Model::trainable_variables, "Those that are trained.");
-  c.def_prop_ro("trainable_weights", &nn::Model::trainable_variables, "Those that are trained.");
-  c.def_prop_ro("non_trainable_variables", &nn::Model::non_trainable_variables, "The others.");
+  c.def_prop_ro("trainable_variables", &nn::Model::trainable_variables, "The weights that are trained.");
+  c.def_prop_ro("trainable_weights", &nn::Model::trainable_variables, "The weights that are trained.");
+  c.def_prop_ro("non_trainable_variables", &nn::Model::non_trainable_variables, "The weights that are not trained.");
   c.def("count_params", &nn::Model::count_params, "The number of elements of all weights.");
   c.def(
       "get_weights",
@@ -231,7 +231,7 @@ void add_parts(ModelClass& c) {
         for (const nb::handle value : values) arrays.push_back(to_array(value));
         released([&] { model.set_weights(arrays); });
       },
-      "weights"_a, "New values of all weights. ValueError or ShapeError, and nothing is changed, unless all fit.");
+      "weights"_a, "Sets the values of all weights. ValueError or ShapeError, with no change, unless all match.");
   c.def(
       "summary",
       [](const nn::Model& model, nb::handle print_fn) {
@@ -242,7 +242,7 @@ void add_parts(ModelClass& c) {
         print(text);
       },
       "print_fn"_a = nb::none(),
-      "Prints a table of the layers, with what they give and how many parameters they have; print_fn is given its "
+      "Prints a table of the layers with their output shapes and numbers of parameters; print_fn is called with its "
       "text.");
   c.def("__repr__", [](const nn::Model& model) { return "<croton.nn.Model " + model.name() + ">"; });
 }
@@ -266,104 +266,106 @@ void add_learning(ModelClass& c) {
       },
       "optimizer"_a = "rmsprop", "loss"_a = nb::none(), "metrics"_a = nb::none(), "loss_weights"_a = nb::none(),
       "weighted_metrics"_a = nb::none(),
-      "What to minimise, and how. loss: a name, a Loss or a function (target, prediction); a list for several outputs. "
-      "optimizer: a name or an Optimizer. metrics: a list of names, Metrics or functions; only weighted_metrics count "
-      "samples by sample_weight and class_weight. Forgets functions that were compiled before. Regularizers of layers "
-      "are added to the loss. ValueError, with the names that are known, for another one.");
-  c.def(
-      "fit", &fit, "x"_a, "y"_a = nb::none(), "batch_size"_a = 32, "epochs"_a = 1, "verbose"_a = "auto",
-      "callbacks"_a = nb::none(), "validation_split"_a = 0.0, "validation_data"_a = nb::none(), "shuffle"_a = true,
-      "class_weight"_a = nb::none(), "sample_weight"_a = nb::none(), "initial_epoch"_a = nb::none(),
-      "steps_per_epoch"_a = nb::none(), "validation_steps"_a = nb::none(), "validation_freq"_a = 1, nb::kw_only(),
-      "seed"_a = 0,
-      "Learns, and returns the History. x and y: arrays, or lists of them for several inputs or outputs; or x alone, a "
-      "Dataset or anything to go through whose elements are (x, y) or (x, y, weights).\n\n"
-      "verbose: 0 prints nothing, 1 ('auto') a bar, 2 a line for each epoch. validation_split: the share of the "
-      "samples, from the end, that is kept for validation. validation_data: (x, y), (x, y, weights) or batches. seed: "
-      "of the order of samples, which is another one in each epoch. class_weight: {class: weight}. initial_epoch: "
-      "epochs that are done already; None: those of the checkpoint that was loaded last. steps_per_epoch: batches of "
-      "an epoch, the next one going on behind them. What a callback raises ends the training and comes out as it is; "
-      "so does KeyboardInterrupt, behind a batch.");
+      "Configures training. loss: a name, a Loss or a function (target, prediction); a list for several outputs. "
+      "optimizer: a name or an Optimizer. metrics: a list of names, Metrics or functions; only weighted_metrics weight "
+      "samples by sample_weight and class_weight. Discards functions that were compiled before. Regularizers of layers "
+      "are added to the loss. A ValueError for an unknown name lists the known ones.");
+  c.def("fit", &fit, "x"_a, "y"_a = nb::none(), "batch_size"_a = 32, "epochs"_a = 1, "verbose"_a = "auto",
+        "callbacks"_a = nb::none(), "validation_split"_a = 0.0, "validation_data"_a = nb::none(), "shuffle"_a = true,
+        "class_weight"_a = nb::none(), "sample_weight"_a = nb::none(), "initial_epoch"_a = nb::none(),
+        "steps_per_epoch"_a = nb::none(), "validation_steps"_a = nb::none(), "validation_freq"_a = 1, nb::kw_only(),
+        "seed"_a = 0,
+        "Trains the model and returns the History. x and y: arrays, or lists of arrays for several inputs or outputs; "
+        "or only x, a Dataset or an iterable of (x, y) or (x, y, weights).\n\n"
+        "verbose: 0 prints nothing, 1 ('auto') a bar, 2 a line for each epoch. validation_split: the fraction of the "
+        "samples, from the end, that is used for validation. validation_data: (x, y), (x, y, weights) or batches. "
+        "seed: that of the order of samples, which differs between epochs. class_weight: {class: weight}. "
+        "initial_epoch: the number of epochs done before; None: that of the last loaded checkpoint. steps_per_epoch: "
+        "the number of batches in an epoch; the next epoch continues after them. An exception of a callback ends the "
+        "training and is raised unchanged, as is KeyboardInterrupt, after a batch.");
   c.def("evaluate", &evaluate, "x"_a, "y"_a = nb::none(), "batch_size"_a = 32, "verbose"_a = 0,
         "sample_weight"_a = nb::none(), "return_dict"_a = false,
-        "The loss of data, and a list of it and the metrics if there are metrics; with return_dict {name: number}. "
-        "Data as of fit.");
+        "The loss of the data, or a list of the loss and the metrics if there are any; with return_dict {name: "
+        "number}. Data as in fit.");
   c.def("predict", &predict, "x"_a, "batch_size"_a = 32, "verbose"_a = 0,
-        "The output for data (a list for several outputs), of all rows one behind another. x: an array, a list of them "
-        "for several inputs, a Dataset or an object to go through, whose batches' y is not read.");
+        "The outputs for the data, with the rows of all batches concatenated (several outputs: a list). x: an array, a "
+        "list of arrays for several inputs, a Dataset or an iterable, whose y is not read.");
   c.def("train_on_batch", &step<&nn::Model::train_on_batch>, "x"_a, "y"_a, "sample_weight"_a = nb::none(),
-        "return_dict"_a = false, "One step; the loss and metrics of this batch alone, in the form of evaluate.");
+        "return_dict"_a = false,
+        "Does one step of training; the loss and metrics of this batch alone, in the form of evaluate.");
   c.def("test_on_batch", &step<&nn::Model::test_on_batch>, "x"_a, "y"_a, "sample_weight"_a = nb::none(),
         "return_dict"_a = false, "The loss and metrics of this batch alone, in the form of evaluate.");
   c.def_prop_rw(
       "stop_training",
-      [](const nn::Model&) -> bool { throw nb::attribute_error("stop_training can be set, to True, and not read"); },
+      [](const nn::Model&) -> bool {
+        throw nb::attribute_error("stop_training can only be set, to True, and not read");
+      },
       [](nn::Model& model, bool stop) {
         if (stop) model.stop_training();
       },
-      "Set it to True in a callback to end the training behind this batch.");
+      "Set to True in a callback, it ends the training after the current batch.");
   c.def(
       "better",
       [](const nn::Model& model, const std::string& number) {
         return Keyword<nn::Better>::shown(model.better(number));
       },
       "number"_a,
-      "Which values of a number in the logs are better, 'min' or 'max', by what the metric of this name says; 'auto' "
-      "for a name of which the model does not know: of metrics once it has learnt or been evaluated.");
+      "Which values of a log are better, 'min' or 'max', by the metric of this name; 'auto' for names that the model "
+      "does not know (it knows metrics once it has been trained or evaluated).");
   c.def_prop_ro("leaves_out_validation", &nn::Model::leaves_out_validation,
-                "In a callback: has the epoch that ends no validation, as validation_freq wants it?");
-  c.def_prop_ro("optimizer", &nn::Model::optimizer, "TypeError before compile.");
+                "In a callback: whether the epoch that ends has no validation because of validation_freq.");
+  c.def_prop_ro("optimizer", &nn::Model::optimizer, "The optimizer; TypeError before compile.");
   c.def_prop_ro(
-      "train_function", [](const nn::Model& model) { return to_look_at(model.train_function()); },
-      "The function of a step of training, once one has been made: to look at its plan, kernels and transfers.");
+      "train_function", [](const nn::Model& model) { return inspectable(model.train_function()); },
+      "The compiled function of a training step, after the first one: for inspection of its plan, kernels and "
+      "transfers.");
 }
 
 void add_files(ModelClass& c) {
   c.def("save_weights", &nn::Model::save_weights, "filepath"_a, nb::call_guard<ReleaseGil>(),
-        "The weights, by their names: safetensors, or NPZ where the name ends in .npz. FileError; ValueError for names "
-        "that end in .h5, .hdf5 or .keras.");
+        "Writes the weights, by their names: as safetensors, or as NPZ if the file name ends in .npz. FileError if it "
+        "cannot be written; ValueError for file names that end in .h5, .hdf5 or .keras.");
   c.def("load_weights", &nn::Model::load_weights, "filepath"_a, nb::call_guard<ReleaseGil>(),
-        "ValueError that names what is missing, too much or of another shape, and nothing is changed; FileError.");
+        "Reads the weights of a file. A ValueError, with no change, lists weights that are missing, unknown or of "
+        "another shape; FileError if the file cannot be read.");
   c.def("save_checkpoint", &nn::Model::save_checkpoint, "filepath"_a, nb::call_guard<ReleaseGil>(),
-        "Weights, states of layers, optimizer, and the place in epochs and data: training that goes on from it gives "
-        "the same bits as one that was never interrupted. FileError.");
+        "Writes the weights, states of layers, the optimizer, and the position in epochs and data: a training that "
+        "resumes from it gives the same bits as one that was never interrupted. FileError if it cannot be written.");
   c.def("load_checkpoint", &nn::Model::load_checkpoint, "filepath"_a, nb::call_guard<ReleaseGil>(),
-        "What save_checkpoint wrote; the next fit goes on from there. ValueError for one of another model; FileError.");
+        "Reads a checkpoint of save_checkpoint; the next fit resumes from there. ValueError for the checkpoint of "
+        "another model; FileError if the file cannot be read.");
 }
 
-/// Adds a layer, a model as one, or what the first layer takes.
+/// Adds a layer, a model as a layer, or the input of the first layer.
 void add(nn::Sequential& model, nb::handle part) {
   if (nb::isinstance<nn::Tensor>(part)) return model.add(nb::cast<nn::Tensor>(part));
   if (nb::isinstance<nn::Model>(part)) return model.add(nb::cast<const nn::Model&>(part).layer());
   if (!nb::isinstance<nn::Layer>(part))
-    throw TypeError("Sequential is made of layers, models, and an Input in front, not of " + name_of_type(part));
+    throw TypeError("Sequential is made of layers, models, and an Input before them, not of " + name_of_type(part));
   model.add(nb::cast<const nn::Layer&>(part));
 }
 
 }  // namespace
 
 void bind_nn_models(nb::module_& m) {
-  ModelClass c(m, "Model",
-               "A graph of layers from inputs to outputs. ValueError for outputs that need an input which is not among "
-               "the inputs.");
+  ModelClass c(m, "Model", "A graph of layers from inputs to outputs. ValueError for outputs that need another input.");
   c.def(
       "__init__",
       [](nn::Model* self, nb::handle inputs, nb::handle outputs, std::optional<std::string> name) {
         new (self)
             nn::Model(to_tensors(inputs, "inputs"), to_tensors(outputs, "outputs"), text_or_empty(std::move(name)));
       },
-      "inputs"_a, "outputs"_a, "name"_a = nb::none(), "inputs, outputs: a tensor, or a list of them.");
+      "inputs"_a, "outputs"_a, "name"_a = nb::none(), "inputs, outputs: a tensor, or a list of tensors.");
   c.def("__call__", &call, "x"_a, "context"_a.none() = nb::none(),
-        "On tensors: the model as a layer. On a variable, or a list of them, with a batch in front: what the model "
-        "computes, a list if there are several outputs; a CallContext says whether for training. For values of arrays "
-        "use predict.");
+        "The outputs of the model (several: a list). For tensors: the model is a layer. For variables whose first axis "
+        "is the batch: variables, for training if the CallContext says so. For arrays use predict.");
   add_parts(c);
   add_learning(c);
   add_files(c);
-  nb::class_<nn::Sequential, nn::Model>(m, "Sequential",
-                                        "Layers one after another; an Input may stand in front. Where neither that nor "
-                                        "the first layer tells a shape, the model is put together when it first sees "
-                                        "data.")
+  nb::class_<nn::Sequential, nn::Model>(
+      m, "Sequential",
+      "A sequence of layers, optionally with an Input before them. If neither the Input nor the first layer has a "
+      "shape, the model is built when it first sees data.")
       .def(
           "__init__",
           [](nn::Sequential* self, nb::handle layers, std::optional<std::string> name) {
@@ -374,7 +376,7 @@ void bind_nn_models(nb::module_& m) {
             new (self) nn::Sequential(std::move(model));
           },
           "layers"_a = nb::none(), "name"_a = nb::none())
-      .def("add", &add, "layer"_a, "One more layer at the end; an Input only as the first (ValueError).");
+      .def("add", &add, "layer"_a, "Appends a layer; an Input only as the first (else ValueError).");
 }
 
 }  // namespace croton::python

@@ -1,4 +1,4 @@
-// The module croton.nn, part by part.
+// The module croton.nn.
 #include "nn/nn.hpp"
 
 namespace croton::python {
@@ -9,7 +9,7 @@ void bind_nn(nb::module_& m) {
   bind_nn_layers(m);
   bind_nn_recurrent_layers(m);
   bind_nn_image_layers(m);
-  bind_nn_own_layers(m);
+  bind_nn_python_layers(m);
   bind_nn_losses(m);
   bind_nn_metrics(m);
   bind_nn_optimizers(m);

@@ -1,4 +1,4 @@
-// The parts of the module croton.nn, and what they share: Python objects as arguments of layers and models.
+// The parts of the module croton.nn, and their conversions of Python objects to arguments of layers and models.
 #pragma once
 
 #include <croton/nn.hpp>
@@ -17,13 +17,13 @@ namespace croton::python {
 // ---- the parts; nn.cpp calls them ----
 /// Tensor, Input, Layer, CallContext.
 void bind_nn_layer(nb::module_& m);
-/// The layers of <croton/nn/layers.hpp>, but the recurrent ones.
+/// The layers of <croton/nn/layers.hpp>, except the recurrent ones.
 void bind_nn_layers(nb::module_& m);
 void bind_nn_recurrent_layers(nb::module_& m);
 /// The layers of <croton/nn/image_layers.hpp>.
 void bind_nn_image_layers(nb::module_& m);
-/// Layers whose functions are written in Python.
-void bind_nn_own_layers(nb::module_& m);
+/// Layers whose methods are written in Python.
+void bind_nn_python_layers(nb::module_& m);
 /// Initializers and regularizers.
 void bind_nn_initializers(nb::module_& m);
 void bind_nn_losses(nb::module_& m);
@@ -37,34 +37,34 @@ void bind_nn_models(nb::module_& m);
 void bind_nn_strategy(nb::module_& m);
 
 // ---- sizes ----
-/// Sizes without the batch: a number or a list of them, None being a size that differs from batch to batch.
+/// Sizes without the batch: a number or a list of numbers; None is a size that may differ between batches.
 nn::Shape to_shape(nb::handle object);
 std::vector<nn::Shape> to_shapes(nb::handle object);
-/// The same, or None for a shape that is not told.
+/// As to_shape, or None for no shape.
 nn::OptionalShape to_optional_shape(nb::handle object);
-/// (28, 28, None).
+/// The shape as a tuple: (28, 28, None).
 nb::tuple from_shape(const nn::Shape& shape);
-/// One number for all axes, or one each; None for what the layer does without.
+/// One number for all axes, or one for each; None for the layer's default.
 nn::PerAxis to_per_axis(nb::handle object);
 /// 'channels_first' or 'channels_last', Keras's data_format.
 nn::Layout to_data_format(const std::string& text);
 
-// ---- what is named by a text, or given ----
+// ---- objects that may be given by name ----
 /// A name, a function of a variable, or None (linear).
 nn::Activation to_activation(nb::handle object);
-/// A name, an Initializer, an array, or a function (shape, dtype, seed) that gives an array.
+/// A name, an Initializer, an array, or a function (shape, dtype, seed) that returns an array.
 nn::Initializer to_initializer(nb::handle object);
-/// A name, a Regularizer, a function of a variable that gives a scalar, or None.
+/// A name, a Regularizer, a function of a variable that returns a scalar, or None.
 nn::Regularizer to_regularizer(nb::handle object);
-/// A name, a Loss, or a function (target, prediction) that gives a number for each sample.
+/// A name, a Loss, or a function (target, prediction) that returns a number for each sample.
 nn::Loss to_loss(nb::handle object);
-/// A name, a Metric, or a function (target, prediction) whose mean over samples counts.
+/// A name, a Metric, or a function (target, prediction), whose mean over samples is the metric.
 nn::Metric to_metric(nb::handle object);
 /// A name, or an Optimizer.
 nn::Optimizer to_optimizer(nb::handle object);
 /// 'auto', 'min' or 'max', Keras's mode.
 nn::Better to_better(const std::string& mode);
-/// A function (target, prediction) of Python.
+/// A Python function (target, prediction).
 nn::Loss::Samples to_samples(nb::object function);
 
 // ---- data ----
@@ -72,16 +72,16 @@ nn::Loss::Samples to_samples(nb::object function);
 std::vector<Array> to_array_list(nb::handle object);
 std::optional<Array> to_optional_array(nb::handle object);
 nb::list from_array_list(const std::vector<Array>& arrays);
-/// An array by itself, several as a list.
-nb::object from_some_arrays(const std::vector<Array>& arrays);
-/// A Dataset, or something to go through whose elements are (x, y) or (x, y, weights).
+/// One array as it is, several as a list.
+nb::object from_arrays(const std::vector<Array>& arrays);
+/// A Dataset, or an iterable of (x, y) or (x, y, weights).
 nn::Dataset to_dataset(nb::handle object);
 
 // ---- callbacks ----
-/// A callback of Croton, or an object with some of the methods of croton.nn.Callback; `model` is what it is told of.
+/// A callback of Croton, or an object with some of the methods of croton.nn.Callback, which gets the model.
 nn::CallbackRef to_callback(nb::handle object, nb::handle model);
 
-/// Pairs (variable, new value), as `updates` of function takes them.
+/// Pairs (variable, new value), for the `updates` of croton.function.
 nb::list from_updates(const nn::Updates& updates);
 /// Pairs (gradient, parameter); a gradient may be None.
 std::vector<std::pair<Variable, SharedVariable>> to_gradients_and_parameters(nb::handle object);
@@ -91,19 +91,18 @@ nb::dict from_logs(const nn::Logs& logs);
 
 /// A number of Python or NumPy; TypeError "`what` is a number, not str".
 double to_double(nb::handle object, const char* what);
-/// A list or tuple of texts; `what` is named in errors.
+/// A list or tuple of texts; `what` is the argument's name in errors.
 std::vector<std::string> to_texts(nb::handle object, const char* what);
-/// A layer as Python has it: the object itself where the layer was written in Python.
+/// The Python object of a layer: for a layer written in Python, the object itself.
 nb::object from_layer(const nn::Layer& layer);
 nb::list from_layers(const std::vector<nn::Layer>& layers);
-/// What a function gives that is called without the GIL: it reads or writes values, and may wait for a call in another
-/// thread that needs the GIL to end.
+/// Calls a function without the GIL, because it may wait for a call in another thread that needs the GIL.
 template <class F>
 auto released(F&& function) {
   const ReleaseGil no_gil;
   return function();
 }
-/// What Python calls an object's type.
+/// The name of an object's Python type.
 std::string name_of_type(nb::handle object);
 inline std::string text_or_empty(std::optional<std::string> text) { return std::move(text).value_or(""); }
 

@@ -1,7 +1,7 @@
 // Optimizers, learning rates, and gradients by a model's variables.
 #include "core/gil.hpp"
-#include "core/kept.hpp"
 #include "core/lists.hpp"
+#include "core/object_ref.hpp"
 #include "core/operands.hpp"
 #include "core/where.hpp"
 #include "nn/fields.hpp"
@@ -14,7 +14,7 @@ namespace {
 nn::LearningRate to_rate(nb::handle object) {
   if (nb::isinstance<nn::LearningRate>(object)) return nb::cast<nn::LearningRate>(object);
   if (!PyCallable_Check(object.ptr())) return to_double(object, "a learning rate");
-  return nn::LearningRate([function = keep(nb::borrow(object))](const Variable& step) {
+  return nn::LearningRate([function = make_ref(nb::borrow(object))](const Variable& step) {
     const AcquireGil gil;
     return to_variable(call_python(*function, step));
   });
@@ -31,30 +31,32 @@ namespace {
 
 void bind_rates(nb::module_& m) {
   nb::class_<nn::LearningRate>(m, "LearningRate",
-                               "A number (0 or more, ValueError), or a function of the number of steps done, counted "
-                               "from 0: of a float64 scalar, a Variable.")
+                               "A learning rate: a number (not negative, else ValueError), or a function of the number "
+                               "of steps done so far, a float64 scalar Variable.")
       .def(
           "__init__", [](nn::LearningRate* self, nb::handle rate) { new (self) nn::LearningRate(to_rate(rate)); },
           "rate"_a);
   m.def("ExponentialDecay", &nn::ExponentialDecay, "initial_learning_rate"_a, "decay_steps"_a, "decay_rate"_a,
-        "staircase"_a = false, "initial rate^(step / steps), by whole powers with staircase.");
+        "staircase"_a = false, "The schedule initial rate^(step / steps), in whole powers with staircase.");
   m.def("InverseTimeDecay", &nn::InverseTimeDecay, "initial_learning_rate"_a, "decay_steps"_a, "decay_rate"_a,
-        "staircase"_a = false, "initial / (1 + rate step / steps).");
+        "staircase"_a = false, "The schedule initial / (1 + rate step / steps).");
   m.def("PolynomialDecay", &nn::PolynomialDecay, "initial_learning_rate"_a, "decay_steps"_a,
         "end_learning_rate"_a = 1e-4, "power"_a = 1.0,
-        "From the initial to the end rate in `decay_steps`, by a power of what is left.");
+        "A polynomial schedule from the initial to the end rate in `decay_steps`, by a power of the remaining fraction "
+        "of steps.");
   m.def("PiecewiseConstantDecay", &nn::PiecewiseConstantDecay, "boundaries"_a, "values"_a,
-        "values[i] up to step boundaries[i], the last one beyond; ValueError unless there is one more value.");
+        "The schedule values[i] up to step boundaries[i], then the last value; ValueError unless there is one more "
+        "value than boundaries.");
   m.def("CosineDecay", &nn::CosineDecay, "initial_learning_rate"_a, "decay_steps"_a, "alpha"_a = 0.0,
         "warmup_steps"_a = 0.0,
-        "Half a cosine from the initial rate to alpha times it in `decay_steps`, behind a linear warm-up from 0.");
+        "A cosine schedule from the initial rate to alpha times it in `decay_steps`, after a linear warm-up from 0.");
 }
 
 void bind_optimizer(nb::module_& m) {
   nb::class_<nn::Optimizer>(
       m, "Optimizer",
-      "From gradients to new values of parameters. Optimizer('adam') is the one of that name: 'sgd', 'rmsprop', "
-      "'adam', 'adamw', 'adagrad', 'adadelta' (ValueError, with the list, for another).")
+      "An optimizer: computes new values of parameters from gradients. Optimizer('adam') is the one of that name: "
+      "'sgd', 'rmsprop', 'adam', 'adamw', 'adagrad' or 'adadelta' (a ValueError lists them).")
       .def(
           "__init__", [](nn::Optimizer* self, const std::string& name) { new (self) nn::Optimizer(name, here()); },
           "name"_a)
@@ -65,18 +67,18 @@ void bind_optimizer(nb::module_& m) {
           },
           "grads_and_vars"_a,
           "The updates of one step from pairs (gradient, parameter): a list of pairs (variable, new value), for "
-          "`updates` of croton.function. Parameters whose gradient is None stay as they are; TypeError if all are. In "
-          "a step of a MirroredStrategy the gradients are summed over all shards first, and the list is empty: the "
+          "`updates` of croton.function. Parameters whose gradient is None are not changed; TypeError if all are None. "
+          "In a step of a MirroredStrategy the gradients are summed over all shards first, and the list is empty: the "
           "updates become those of the strategy's function.")
       .def(
           "minimize",
           [](const nn::Optimizer& optimizer, nb::handle loss, nb::handle variables) {
             return from_updates(optimizer.minimize(to_variable(loss), to_shared_variables(variables)));
           },
-          "loss"_a, "var_list"_a, "The same from a loss.")
+          "loss"_a, "var_list"_a, "The updates of one step from a loss, as apply_gradients.")
       .def_prop_ro("name", &nn::Optimizer::name)
       .def_prop_ro("variables", &nn::Optimizer::variables,
-                   "The count of steps, the rate where it is a number, and the state of parameters.")
+                   "The count of steps, the learning rate if it is a number, and the state of parameters.")
       .def_prop_ro(
           "iterations", [](const nn::Optimizer& optimizer) { return released([&] { return optimizer.iterations(); }); },
           "The number of steps done.")
@@ -84,11 +86,12 @@ void bind_optimizer(nb::module_& m) {
           "learning_rate",
           [](const nn::Optimizer& optimizer) { return released([&] { return optimizer.learning_rate(); }); },
           [](nn::Optimizer& optimizer, double rate) { released([&] { optimizer.set_learning_rate(rate); }); },
-          "The rate of the next step. ValueError to set it where it is a schedule, and for one below 0.")
+          "The learning rate of the next step. Setting it raises ValueError if it is a schedule, and for a negative "
+          "rate.")
       .def("__repr__", [](const nn::Optimizer& optimizer) { return "<croton.nn.Optimizer " + optimizer.name() + ">"; });
 }
 
-/// A number of the options' Clip.
+/// A number in the Clip of the options.
 template <class O>
 struct ClipField {
   using Options = O;
@@ -96,11 +99,11 @@ struct ClipField {
   const char* name;
   std::optional<double> nn::Clip::* member;
 
-  auto argument(const O& /*first*/) const { return nb::arg(name) = nb::none(); }
-  void set(O& options, Python given) const { options.clip.*member = given; }
+  auto argument(const O& /*defaults*/) const { return nb::arg(name) = nb::none(); }
+  void set(O& options, Python value) const { options.clip.*member = value; }
 };
 
-/// A kind of optimizer: the rate, what is the kind's own, and what all kinds are told by name.
+/// Binds a kind of optimizer: the learning rate, its own options, and the keyword-only options of all kinds.
 template <class Kind, class O, class... Fields>
 void bind_kind(nb::module_& m, const char* name, const char* doc, const Field<O, Fields>&... own) {
   nb::class_<Kind, nn::Optimizer> c(m, name, doc);
@@ -110,8 +113,8 @@ void bind_kind(nb::module_& m, const char* name, const char* doc, const Field<O,
                std::tuple{ClipField<O>{"clipvalue", &nn::Clip::value}, ClipField<O>{"clipnorm", &nn::Clip::norm},
                           ClipField<O>{"global_clipnorm", &nn::Clip::global_norm}, OptionalField{"name", &O::name}}),
       "learning_rate: a number, a schedule (ExponentialDecay and so on) or a function of the count of steps. "
-      "clipvalue, clipnorm, global_clipnorm: cut each element, the norm of each gradient, or that of all "
-      "together.");
+      "clipvalue, clipnorm, global_clipnorm: clip each element, the norm of each gradient, or the norm of all "
+      "gradients together.");
 }
 
 void bind_kinds(nb::module_& m) {
@@ -138,16 +141,16 @@ void bind_kinds(nb::module_& m) {
                       Field{"beta_1", &Adam::beta_1}, Field{"beta_2", &Adam::beta_2}, Field{"epsilon", &Adam::epsilon},
                       Field{"amsgrad", &Adam::amsgrad});
   using AdamW = nn::AdamWOptions;
-  bind_kind<nn::AdamW>(m, "AdamW", "Adam behind w -= rate weight_decay w.", Field{"weight_decay", &AdamW::weight_decay},
+  bind_kind<nn::AdamW>(m, "AdamW", "Adam, after w -= rate weight_decay w.", Field{"weight_decay", &AdamW::weight_decay},
                        Field{"beta_1", &AdamW::beta_1}, Field{"beta_2", &AdamW::beta_2},
                        Field{"epsilon", &AdamW::epsilon}, Field{"amsgrad", &AdamW::amsgrad});
 }
 
-/// An optimizer whose step is a function of Python.
-class OwnOptimizer : public nn::OptimizerDefinition {
+/// An optimizer whose step is a Python function.
+class PythonOptimizer : public nn::OptimizerDefinition {
  public:
-  OwnOptimizer(std::string name, nb::object update, nn::LearningRate rate, const nn::Clip& clip)
-      : OptimizerDefinition(std::move(name), std::move(rate), clip, here()), update_(keep(std::move(update))) {}
+  PythonOptimizer(std::string name, nb::object update, nn::LearningRate rate, const nn::Clip& clip)
+      : OptimizerDefinition(std::move(name), std::move(rate), clip, here()), update_(make_ref(std::move(update))) {}
 
   void update(const SharedVariable& parameter, const Variable& gradient, const Step& step,
               nn::Updates& updates) override {
@@ -155,12 +158,12 @@ class OwnOptimizer : public nn::OptimizerDefinition {
     const nb::object slot = nb::cpp_function(
         [this, parameter](const std::string& name, double first) { return this->slot(parameter, name, first); },
         "name"_a, "first"_a = 0.0);
-    const nb::object given = call_python(*update_, parameter, gradient, step.rate, step.count, slot);
-    for (auto& pair : to_pairs(given, "what an optimizer's update gives")) updates.push_back(std::move(pair));
+    const nb::object result = call_python(*update_, parameter, gradient, step.rate, step.count, slot);
+    for (auto& pair : to_pairs(result, "the result of an optimizer's update")) updates.push_back(std::move(pair));
   }
 
  private:
-  Kept update_;
+  ObjectRef update_;
 };
 
 }  // namespace
@@ -174,13 +177,13 @@ void bind_nn_optimizers(nb::module_& m) {
       [](nb::object update, nb::handle rate, const std::string& name, std::optional<double> clipvalue,
          std::optional<double> clipnorm, std::optional<double> global_clipnorm) {
         const nn::Clip clip{.value = clipvalue, .norm = clipnorm, .global_norm = global_clipnorm};
-        return nn::Optimizer(std::make_shared<OwnOptimizer>(name, std::move(update), to_rate(rate), clip));
+        return nn::Optimizer(std::make_shared<PythonOptimizer>(name, std::move(update), to_rate(rate), clip));
       },
       "update"_a, "learning_rate"_a = 0.01, "name"_a = "own", nb::kw_only(), "clipvalue"_a = nb::none(),
       "clipnorm"_a = nb::none(), "global_clipnorm"_a = nb::none(),
-      "An optimizer of your own: update(parameter, gradient, rate, count, slot) gives the updates of one parameter as "
-      "a dict or pairs (variable, new value). rate and count (of steps, with this one) are scalars; slot(name, "
-      "first=0.0) is a shared variable that is kept for the parameter.");
+      "A custom optimizer: update(parameter, gradient, rate, count, slot) returns the updates of one parameter as a "
+      "dict or pairs (variable, new value). rate and count (the number of steps, including this one) are scalars; "
+      "slot(name, first=0.0) is a shared variable of the parameter's state.");
   m.def(
       "gradients",
       [](nb::handle loss, nb::handle variables, bool zeros) {
@@ -195,7 +198,8 @@ void bind_nn_optimizers(nb::module_& m) {
         return list;
       },
       "loss"_a, "variables"_a, "zeros_for_unconnected"_a = false,
-      "The gradients of a loss by variables, in their order; None (or zeros) where the loss does not depend on one.");
+      "The gradients of a loss by variables, in their order; None (or zeros) for variables that the loss does not "
+      "depend on.");
 }
 
 }  // namespace croton::python

@@ -1,4 +1,4 @@
-// Layers that go through steps one after another.
+// Recurrent layers.
 #include "core/operands.hpp"
 #include "nn/layer_class.hpp"
 #include "nn/nn.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 using Options = nn::RecurrentOptions;
 
-/// `gates`: what the kinds with gates have behind the activation. `own`: what one kind alone has.
+/// `gates`: the fields of gated kinds, after the activation. `own`: the fields of one kind only.
 template <class L, class... Gates, class... OwnFields>
 void bind(nb::module_& m, const char* name, const char* doc, const char* init_doc, const std::tuple<Gates...>& gates,
           const std::tuple<OwnFields...>& own) {
@@ -31,13 +31,13 @@ void bind(nb::module_& m, const char* name, const char* doc, const char* init_do
                               "units"_a, init_doc);
 }
 
-/// `own`, a field that only GRU or LSTM has.
+/// `own`: a field of GRU or LSTM only.
 template <class L>
 void bind_gated(nb::module_& m, const char* name, const char* own, bool Options::* member, const char* doc) {
   bind<L>(m, name, doc,
-          "return_sequences: all states (batch, steps, units) in place of the last one (batch, units). go_backwards: "
-          "reads the steps from the last to the first. dropout, recurrent_dropout: of what comes in, and of the "
-          "states, with the same mask in all steps.",
+          "return_sequences: returns all states (batch, steps, units) instead of the last one (batch, units). "
+          "go_backwards: reads the steps from the last to the first. dropout, recurrent_dropout: the dropout of the "
+          "input and of the state, with the same mask in all steps.",
           std::tuple{Field{"recurrent_activation", &Options::recurrent_activation}}, std::tuple{Field{own, member}});
 }
 
@@ -45,19 +45,17 @@ void bind_gated(nb::module_& m, const char* name, const char* own, bool Options:
 
 void bind_nn_recurrent_layers(nb::module_& m) {
   bind<nn::SimpleRNN>(m, "SimpleRNN", "h' = activation(x kernel + h recurrent_kernel + bias) for each step.",
-                      "Keywords as of LSTM.", std::tuple{}, std::tuple{});
-  bind_gated<nn::GRU>(
-      m, "GRU", "reset_after", &nn::RecurrentOptions::reset_after,
-      "Gates z, r, h side by side: h' = z h + (1 - z) activation(...). reset_after: the reset gate acts "
-      "behind the product, and the bias is (2, 3 units).");
+                      "Keywords as for LSTM.", std::tuple{}, std::tuple{});
+  bind_gated<nn::GRU>(m, "GRU", "reset_after", &nn::RecurrentOptions::reset_after,
+                      "A gated recurrent unit: gates z, r, h side by side; h' = z h + (1 - z) activation(...). "
+                      "reset_after: the reset gate is applied after the product, and the bias is (2, 3 units).");
   bind_gated<nn::LSTM>(m, "LSTM", "unit_forget_bias", &nn::RecurrentOptions::unit_forget_bias,
-                       "Gates i, f, c, o side by side: c' = f c + i activation(...), h' = o activation(c'). "
-                       "unit_forget_bias: the bias of the forget gate begins with 1.");
+                       "A long short-term memory: gates i, f, c, o side by side; c' = f c + i activation(...), h' = o "
+                       "activation(c'). unit_forget_bias: the initial bias of the forget gate is 1.");
   bind_named<nn::Bidirectional, nn::Layer, std::string>(
       m, "Bidirectional",
-      "A recurrent layer forwards, and one of the same options backwards, put together by merge_mode: side by side "
-      "('concat'), 'sum', 'mul' or 'ave'. The layer that is given is not used itself. ValueError for one that is not "
-      "recurrent.",
+      "A recurrent layer and one with the same options that runs backwards, merged by merge_mode: 'concat', 'sum', "
+      "'mul' or 'ave'. The given layer itself is not used. ValueError if it is not recurrent.",
       "layer"_a, "merge_mode"_a = "concat");
 }
 

@@ -5,8 +5,8 @@
 #include "core/arrays.hpp"
 #include "core/callable.hpp"
 #include "core/gil.hpp"
-#include "core/kept.hpp"
 #include "core/lists.hpp"
+#include "core/object_ref.hpp"
 #include "core/operands.hpp"
 #include "core/where.hpp"
 #include "nn/data.hpp"
@@ -15,7 +15,8 @@
 namespace croton::python {
 namespace {
 
-/// A value for each shard of a batch, as Python has it: variables while a step is built, arrays when it is called.
+/// A PerReplica as a Python object: a value for each shard of a batch; variables while a step is built, arrays in a
+/// call.
 struct Replicas {
   std::variant<nn::PerReplica<Variable>, nn::PerReplica<Array>> values;
 
@@ -43,36 +44,36 @@ Replicas to_replicas(nb::handle list) {
       arrays.push_back(to_array(item));
     }
   }
-  if (!variables.empty() && !arrays.empty())
-    throw TypeError("a PerReplica is of variables, or of arrays, and not of both");
+  if (!variables.empty() && !arrays.empty()) throw TypeError("a PerReplica has variables or arrays, but not both");
   if (variables.empty()) return {nn::PerReplica<Array>(std::move(arrays))};
   return {nn::PerReplica<Variable>(std::move(variables))};
 }
 
 const nn::PerReplica<Variable>& variables_of(const Replicas& replicas) {
   if (const auto* variables = std::get_if<nn::PerReplica<Variable>>(&replicas.values)) return *variables;
-  throw TypeError("a PerReplica of variables is needed, which MirroredStrategy.run gives; this one is of arrays");
+  throw TypeError("a PerReplica of variables is needed, as MirroredStrategy.run returns; this one has arrays");
 }
 
 void bind_replicas(nb::module_& m) {
   nb::class_<Replicas>(m, "PerReplica",
-                       "A value for each shard of a batch: variables while a step is built, arrays when a function is "
-                       "called. Made of a list of these.")
+                       "A value for each shard of a batch, made from a list: variables while a step is built, arrays "
+                       "in a call of a function.")
       .def(
           "__init__", [](Replicas* self, nb::handle list) { new (self) Replicas(to_replicas(list)); }, "values"_a)
-      .def_prop_ro("values", &Replicas::list, "As a list.")
+      .def_prop_ro("values", &Replicas::list, "The values as a list.")
       .def("__len__", &Replicas::size)
       .def("__getitem__",
            [](const Replicas& self, std::int64_t shard) {
              const auto size = static_cast<std::int64_t>(self.size());
-             if (shard < -size || shard >= size) throw nb::index_error("there are not so many shards");
+             if (shard < -size || shard >= size) throw nb::index_error("there are not that many shards");
              return self.at(static_cast<std::size_t>(shard < 0 ? shard + size : shard));
            })
       .def("__repr__",
            [](const Replicas& self) { return "<croton.nn.PerReplica of " + std::to_string(self.size()) + ">"; });
 }
 
-// ---- data in parts ------------------------------------------------------------------------------------------------
+// ---- distributed data
+// ------------------------------------------------------------------------------------------------
 
 nb::object from_parts(const std::vector<nn::PerReplica<Array>>& parts) {
   if (parts.size() == 1) return nb::cast(Replicas{parts[0]});
@@ -90,24 +91,23 @@ struct DistributedPass {
   ReleasedNext<nn::DistributedBatch> next;
 };
 
-/// A data set in parts, and how many passes `for` has made.
+/// A distributed data set, and the number of passes of `for` so far.
 struct PythonDistributed {
   nn::DistributedDataset dataset;
   std::int64_t passes = 0;
 };
 
 void bind_distributed_data(nb::module_& m) {
-  nb::class_<DistributedPass>(m, "DistributedPass", "One pass through a DistributedDataset: an iterator.")
+  nb::class_<DistributedPass>(m, "DistributedPass", "One pass over a DistributedDataset: an iterator.")
       .def("__iter__", [](nb::object self) { return self; })
       .def("__next__", [](DistributedPass& pass) {
         const std::optional<nn::DistributedBatch> batch = pass.next();
         if (!batch) throw nb::stop_iteration();
         return from_batch(*batch);
       });
-  nb::class_<PythonDistributed>(
-      m, "DistributedDataset",
-      "Batches in parts, (x, y) or (x, y, weights) of PerReplicas, whose sizes differ by 1 at most. Each pass of `for` "
-      "is the next epoch.")
+  nb::class_<PythonDistributed>(m, "DistributedDataset",
+                                "Batches split into parts whose sizes differ by at most 1: (x, y) or (x, y, weights) "
+                                "of PerReplicas. Each pass of `for` is the next epoch.")
       .def(
           "begin",
           [](const PythonDistributed& d, std::int64_t epoch) {
@@ -125,7 +125,7 @@ void bind_distributed_data(nb::module_& m) {
 
 // ---- functions ----------------------------------------------------------------------------------------------------
 
-/// The compiled steps, and the inputs by which arguments are converted.
+/// The compiled steps, and the inputs, whose types convert arguments.
 struct PythonDistributedFunction {
   nn::DistributedFunction function;
   std::vector<In> inputs;
@@ -183,12 +183,13 @@ PythonDistributedFunction compile(const nn::MirroredStrategy& strategy, nb::hand
 void bind_function(nb::module_& m) {
   nb::class_<PythonDistributedFunction>(m, "DistributedFunction", "The steps of all shards, compiled as one function.")
       .def("__call__", &call, "args"_a,
-           "Calls with the inputs in order: a PerReplica of arrays, or one value that all shards get whole. TypeError "
-           "for parts where an input is not one of the shards', ValueError for another number of them.")
+           "Calls the function with its inputs in order: each a PerReplica of arrays, or one value that all shards get "
+           "whole. TypeError for a PerReplica for an input that the shards do not split, ValueError for another number "
+           "of parts.")
       .def_prop_ro(
-          "function", [](const PythonDistributedFunction& f) { return to_look_at(f.function.function()); },
-          "The function itself, which takes the parts of each input one after another: for its plan, placement, "
-          "transfers and kernels.");
+          "function", [](const PythonDistributedFunction& f) { return inspectable(f.function.function()); },
+          "The function itself, whose inputs are the parts of each input in order: for inspection of its plan, "
+          "placement, transfers and kernels.");
 }
 
 // ---- the strategy -------------------------------------------------------------------------------------------------
@@ -213,14 +214,14 @@ nn::MirroredOptions to_options(std::optional<std::size_t> shards, std::string ma
   return {.shards = shards, .main_device = std::move(main_device), .bucket_bytes = bucket_bytes};
 }
 
-/// What a step gave, in parts: nothing, a PerReplica, or a tuple of them.
+/// The results of a step: None, a PerReplica, or a tuple of PerReplicas.
 nb::object from_results(const nn::PerReplica<std::vector<Variable>>& results, bool single) {
   if (results.size() == 0 || results[0].empty()) return nb::none();
   nb::list list;
   for (std::size_t i = 0; i < results[0].size(); ++i) {
-    std::vector<Variable> of_shards;
-    for (const std::vector<Variable>& shard : results.values()) of_shards.push_back(shard.at(i));
-    list.append(Replicas{nn::PerReplica<Variable>(std::move(of_shards))});
+    std::vector<Variable> parts;
+    for (const std::vector<Variable>& shard : results.values()) parts.push_back(shard.at(i));
+    list.append(Replicas{nn::PerReplica<Variable>(std::move(parts))});
   }
   return single ? nb::object(list[0]) : nb::tuple(list);
 }
@@ -240,11 +241,11 @@ nb::object run(const nn::MirroredStrategy& strategy, nb::callable step, nb::hand
       [&](const std::vector<Variable>& x) -> std::vector<Variable> {
         nb::list values;
         for (const Variable& variable : x) values.append(variable);
-        const nb::object given = step(*values);
-        if (given.is_none()) return {};
-        single = !is_list(given);
-        if (single) return {to_variable(given)};
-        return to_variables(given);
+        const nb::object result = step(*values);
+        if (result.is_none()) return {};
+        single = !is_list(result);
+        if (single) return {to_variable(result)};
+        return to_variables(result);
       },
       arguments);
   return from_results(results, single);
@@ -261,21 +262,21 @@ nn::MirroredStrategy make_strategy(nb::handle devices, std::optional<std::size_t
                                    std::size_t bucket_bytes) {
   nn::MirroredOptions options = to_options(shards, std::move(main_device), bucket_bytes);
   if (!devices.is_none()) return nn::MirroredStrategy(to_texts(devices, "`devices`"), options);
-  const nn::MirroredStrategy all;  // of the devices that there are
+  const nn::MirroredStrategy all;  // on all devices
   return nn::MirroredStrategy(all.devices(), options);
 }
 
 void bind_strategy(nb::module_& m) {
-  nb::enum_<nn::ReduceOp>(m, "ReduceOp", "How values of shards become one; their names are taken as texts too.")
+  nb::enum_<nn::ReduceOp>(m, "ReduceOp", "The reduction of the values of shards; its name is accepted as a text too.")
       .value("SUM", nn::ReduceOp::sum)
       .value("MEAN", nn::ReduceOp::mean);
   nb::class_<PythonScope>(m, "StrategyScope", "A context manager: `with strategy.scope(): ...`.")
       .def("__enter__", &PythonScope::enter)
       .def("__exit__", [](PythonScope& scope, nb::args) { scope.exit(); });
-  nb::class_<nn::MirroredStrategy>(
-      m, "MirroredStrategy",
-      "Every device has a copy of each parameter and computes its part of a batch; gradients are added up, and each "
-      "device makes the same step. Numbers depend on how many shards there are and not on the devices.")
+  nb::class_<nn::MirroredStrategy>(m, "MirroredStrategy",
+                                   "Synchronous data parallelism: every device has a copy of each parameter and "
+                                   "computes its part of a batch; gradients are summed, and each device makes the same "
+                                   "step. Results depend on the number of shards, and not on the devices.")
       .def(
           "__init__",
           [](nn::MirroredStrategy* self, nb::handle devices, std::optional<std::size_t> shards, std::string main_device,
@@ -284,18 +285,19 @@ void bind_strategy(nb::module_& m) {
           },
           "devices"_a = nb::none(), nb::kw_only(), "shards"_a = nb::none(), "main_device"_a = "",
           "bucket_bytes"_a = nn::MirroredOptions().bucket_bytes,
-          "devices: names; None: all GPUs that can be seen (simulated ones where there are such), or the host where "
-          "there is none. DeviceError, with those that there are, for another one; ValueError for none, or one twice. "
-          "shards: of a batch; as many as devices unless given, and no fewer (ValueError). main_device: where results "
-          "are put together; the first one unless given. bucket_bytes: gradients of fewer bytes are sent together, up "
-          "to so many.")
+          "devices: names; None: all visible GPUs (or simulated ones, if there are any), or the host if there is none. "
+          "A DeviceError for an unknown device lists the devices; ValueError for no devices, or one twice. shards: the "
+          "number of parts of a batch; by default, and at least (ValueError), the number of devices. main_device: the "
+          "device where results are combined; by default the first one. bucket_bytes: smaller gradients are sent "
+          "together, up to this size.")
       .def(
           "scope", [](const nn::MirroredStrategy& strategy) { return PythonScope(strategy); },
           "A context manager: shared variables that are made in it without a target have a copy on each device, and "
-          "models that are made or compiled in it learn by this strategy.")
-      .def_static("current", &nn::MirroredStrategy::current, "The one in whose scope this thread is, or None.")
+          "models that are made or compiled in it are trained by this strategy.")
+      .def_static("current", &nn::MirroredStrategy::current,
+                  "The strategy of the scope that this thread is in, or None.")
       .def_prop_ro("devices", &nn::MirroredStrategy::devices)
-      .def_prop_ro("main_device", &nn::MirroredStrategy::main_device, "Where results are put together.")
+      .def_prop_ro("main_device", &nn::MirroredStrategy::main_device, "The device where results are combined.")
       .def_prop_ro("num_replicas_in_sync", &nn::MirroredStrategy::num_replicas_in_sync, "The number of shards.")
       .def("device_of", &nn::MirroredStrategy::device_of, "shard"_a, "The device of a shard.")
       .def(
@@ -303,19 +305,19 @@ void bind_strategy(nb::module_& m) {
           [](const nn::MirroredStrategy& strategy, nb::handle batch) {
             return Replicas{strategy.split(to_array(batch))};
           },
-          "batch"_a, "An array in parts along axis 0, whose sizes differ by 1 at most: a PerReplica.")
+          "batch"_a, "A PerReplica of the parts of an array along axis 0, whose sizes differ by at most 1.")
       .def(
           "distribute_dataset",
           [](const nn::MirroredStrategy& strategy, nb::handle batches) {
             return PythonDistributed{strategy.distribute_dataset(to_dataset(batches))};
           },
-          "dataset"_a, "A Dataset, or anything to go through whose elements are (x, y), with its batches in parts.")
+          "dataset"_a, "A DistributedDataset: the batches of a Dataset, or of an iterable of (x, y), in parts.")
       .def("run", &run, "step"_a, "args"_a,
            "Builds a step once for each shard, in the scope of its device. Inputs of a function become inputs of each "
-           "shard, and the first of them that has axes says how many rows a shard has; other variables are the same "
-           "for all; a PerReplica is given part by part. Optimizers that the step asks for updates get the gradients' "
-           "sum over all shards: the updates become those of `function`. What the step gives, as PerReplica: of a "
-           "variable, a tuple of them for a tuple or list, None for nothing.")
+           "shard, and the first of them that has axes gives the number of a shard's rows; other variables are the "
+           "same for all; of a PerReplica, each shard gets its part. Optimizers in the step get the sum of the "
+           "gradients over all shards: their updates become those of `function`. Returns the step's result as "
+           "PerReplica: one for a variable, a tuple for a tuple or list, None for None.")
       .def_static(
           "keep_averages",
           [](nb::handle updates) {
@@ -324,28 +326,27 @@ void bind_strategy(nb::module_& m) {
                                                     : to_pairs(updates, "updates"));
           },
           "updates"_a,
-          "In a step: new values of running averages of this shard (a CallContext, or its updates), of which their "
-          "mean by rows becomes an update. TypeError outside of a step.")
+          "In a step: the mean over shards, weighted by rows, of the new values of running averages (a CallContext, or "
+          "its updates) becomes an update. TypeError outside of a step.")
       .def(
           "reduce",
           [](const nn::MirroredStrategy& strategy, nb::handle op, const Replicas& values, std::optional<int> axis) {
             return strategy.reduce(to_reduce_op(op), variables_of(values), axis);
           },
           "reduce_op"_a, "value"_a, "axis"_a = nb::none(),
-          "The values of all shards added up on the main device ('sum'), or their mean ('mean'), in which each shard "
-          "counts alike. With axis=0 over its rows too, the mean counting each row alike.")
+          "The sum of the values of all shards ('sum'), or their mean ('mean') with equal weights, on the main device. "
+          "With axis=0 also over their rows; the mean then weights all rows equally.")
       .def(
           "gather",
           [](const nn::MirroredStrategy& strategy, const Replicas& values, int axis) {
             return strategy.gather(variables_of(values), axis);
           },
-          "value"_a, "axis"_a = 0, "The values of all shards one behind another along the axis, on the main device.")
-      .def(
-          "function", &compile, "inputs"_a, "outputs"_a = nb::none(), "updates"_a = nb::none(), "givens"_a = nb::none(),
-          "name"_a = nb::none(), "allow_input_downcast"_a = nb::none(),
-          "A function of the inputs that steps were built for; arguments as those of croton.function. The updates of "
-          "all steps that its outputs come from are its own; those of a step without results become those of functions "
-          "of its inputs that have no outputs. ValueError for inputs with default values.")
+          "value"_a, "axis"_a = 0, "The values of all shards concatenated along the axis, on the main device.")
+      .def("function", &compile, "inputs"_a, "outputs"_a = nb::none(), "updates"_a = nb::none(),
+           "givens"_a = nb::none(), "name"_a = nb::none(), "allow_input_downcast"_a = nb::none(),
+           "A function of the inputs that steps were built for; arguments as for croton.function. It has the updates "
+           "of all steps that its outputs depend on; the updates of a step without results go to functions of its "
+           "inputs without outputs. ValueError for inputs with default values.")
       .def("__repr__", [](const nn::MirroredStrategy& strategy) {
         std::string devices;
         for (const std::string& device : strategy.devices()) devices += " " + device;
@@ -377,10 +378,10 @@ void bind_nn_strategy(nb::module_& m) {
   bind_strategy(m);
   m.def("multi_gpu_model", &parallel, "model"_a, "gpus"_a, nb::kw_only(), "main_device"_a = "cpu",
         "shards"_a = nb::none(), "bucket_bytes"_a = nn::MirroredOptions().bucket_bytes,
-        "The model with its weights, which learns and predicts on several devices: each takes its part of a batch. On "
-        "so many GPUs, or parts of the host (logical_devices=cpu:8) where there is no GPU; by a list of their numbers; "
-        "or of names. main_device: where results are put together. It is to be compiled itself. ValueError, with the "
-        "devices that there are, for fewer than 2 and for more than there are.");
+        "A model with the same layers and weights that trains and predicts on several devices: each computes its part "
+        "of a batch. gpus: a number of GPUs, or of parts of the host (logical_devices=cpu:8) if there is no GPU; a "
+        "list of their numbers; or a list of names. main_device: the device where results are combined. The new model "
+        "must be compiled. ValueError, with a list of the devices, for fewer than 2 and for more than there are.");
   nb::borrow<nb::class_<nn::Model>>(nb::type<nn::Model>())
       .def(
           "with_strategy",
@@ -388,8 +389,7 @@ void bind_nn_strategy(nb::module_& m) {
             return released([&] { return model.with_strategy(strategy); });
           },
           "strategy"_a,
-          "The same layers and weights as a model that learns and predicts by this strategy; it is to be compiled "
-          "itself.");
+          "A model with the same layers and weights that trains and predicts by this strategy; it must be compiled.");
 }
 
 }  // namespace croton::python

@@ -16,10 +16,10 @@ struct PartRow {
 constexpr PartRow part_rows[] = {
     {"real", &real, "The real part; a real x is returned as it is."},
     {"imag", &imag, "The imaginary part; zeros for a real x."},
-    {"isreal", &isreal, "Whether the imaginary part is 0; True of a real x."},
-    {"iscomplex", &iscomplex, "Whether the imaginary part is not 0; False of a real x."},
-    {"conj", &conj, "x - iy for x + iy; a real x is returned as it is."},
-    {"conjugate", &conjugate, "x - iy for x + iy; a real x is returned as it is."},
+    {"isreal", &isreal, "Whether the imaginary part is 0; True for a real x."},
+    {"iscomplex", &iscomplex, "Whether the imaginary part is not 0; False for a real x."},
+    {"conj", &conj, "The complex conjugate x - iy of x + iy; a real x is returned as it is."},
+    {"conjugate", &conjugate, "The complex conjugate x - iy of x + iy; a real x is returned as it is."},
     {"angle", &angle, "The angle atan2(y, x) of x + iy, in [-pi, pi]; 0 or pi for real numbers."},
 };
 
@@ -31,11 +31,11 @@ void bind_complex(nb::module_& m) {
   }
   m.def(
       "complex", [](nb::handle re, nb::handle im) { return complex(to_operand(re), to_operand(im)); }, "re"_a, "im"_a,
-      "re + i im of real operands: complex64 if float32 holds both dtypes, else complex128.");
+      "The complex number re + i im of real operands: complex64 if float32 holds both dtypes, else complex128.");
   m.def(
       "complex_from_polar",
       [](nb::handle r, nb::handle theta) { return complex_from_polar(to_operand(r), to_operand(theta)); }, "r"_a,
-      "theta"_a, "r (cos(theta) + i sin(theta)), typed as `complex`.");
+      "theta"_a, "The complex number r (cos(theta) + i sin(theta)), with the dtype rule of `complex`.");
 }
 
 }  // namespace croton::python

@@ -8,7 +8,7 @@
 namespace croton::python {
 namespace {
 
-/// "valid" and the like, a width for all axes, or for each axis a width or a pair (before, after).
+/// A border by name ("valid"), a width for all axes, or for each axis a width or a pair (before, after).
 nnet::Border to_border(nb::handle object) {
   if (nb::isinstance<nb::str>(object)) return nb::cast<std::string>(object).c_str();
   if (!is_list(object)) return to_operand(object);
@@ -31,7 +31,7 @@ nnet::ConvOptions to_options(nb::handle border, nb::handle strides, nb::handle d
           .layout = to_layout(layout)};
 }
 
-/// `f` takes the operands and then the options, which are the same for all convolutions.
+/// Binds `f`, whose parameters are the operands and then the options that all convolutions have.
 template <class F, class... Arguments>
 void bind_with_options(nb::module_& m, const char* name, const F& f, const char* doc, const Arguments&... arguments) {
   m.def(name, f, arguments..., nb::kw_only(), "border"_a = "valid", "strides"_a = 1, "dilations"_a = 1, "groups"_a = 1,
@@ -46,22 +46,25 @@ struct Row {
 
 constexpr Row rows[] = {
     {"conv", &nnet::conv,
-     "A convolution in as many dimensions as x has axes beside batch and channels.\n\n"
+     "The convolution of x with filters over all its axes except batch and channels.\n\n"
      "result[b, o, i] = sum over c, k of x[b, c, stride i + dilation k - before] filters[o, c, flip ? window - 1 - k : "
      "k], x being 0 outside.\n\n"
      "layout 'channels_first': x (batch, channels, sizes...) with filters (results, channels / groups, window...); "
      "'channels_last': x (batch, sizes..., channels) with filters (window..., channels / groups, results).\n"
      "border: 'valid' (none), 'full' (window - 1 on both sides), 'half' (window / 2), 'same' (ceil(size / stride) "
-     "windows), 'causal' (window - 1 in front), or widths: one for all axes, or for each axis one or a pair (before, "
+     "windows), 'causal' (window - 1 before), or widths: one for all axes, or for each axis one or a pair (before, "
      "after); they may be symbolic.\n"
-     "strides, dilations: one number, or one for each axis. groups: channels are divided into so many groups, each "
-     "with its share of the filters. flip=False is cross-correlation.\n"
-     "Dtypes are promoted; float16 and bfloat16 are added up in float32, integers wrap. TypeError for bool, complex "
-     "numbers and other numbers of axes; ShapeError where a window is larger than the image with its borders, or "
-     "channels do not fit; ValueError for options that make no sense."},
-    {"conv1d", &nnet::conv1d, "conv of (batch, channels, length); TypeError for another number of axes."},
-    {"conv2d", &nnet::conv2d, "conv of (batch, channels, rows, columns); TypeError for another number of axes."},
-    {"conv3d", &nnet::conv3d, "conv of (batch, channels, depth, rows, columns); TypeError for another number of axes."},
+     "strides, dilations: one number, or one for each axis. groups: the channels are divided into this many groups, "
+     "each with its part of the filters. flip=False is cross-correlation.\n"
+     "Dtypes are promoted; float16 and bfloat16 are summed in float32, integers wrap. TypeError for bool, complex "
+     "numbers and other numbers of axes; ShapeError if a window is larger than the image with its borders, or if "
+     "channels do not match; ValueError for invalid options."},
+    {"conv1d", &nnet::conv1d,
+     "The 1-D convolution: conv of (batch, channels, length); TypeError for another number of axes."},
+    {"conv2d", &nnet::conv2d,
+     "The 2-D convolution: conv of (batch, channels, rows, columns); TypeError for another number of axes."},
+    {"conv3d", &nnet::conv3d,
+     "The 3-D convolution: conv of (batch, channels, depth, rows, columns); TypeError for another number of axes."},
 };
 
 void bind_convolutions(nb::module_& m) {
@@ -82,10 +85,10 @@ void bind_convolutions(nb::module_& m) {
                                     to_options(border, strides, dilations, groups, flip, layout),
                                     sizes.is_none() ? std::vector<Operand>{} : to_sizes(sizes));
       },
-      "The gradient of sum(g * conv(x, filters, ...)) by x, with the options of that convolution; its results are the "
-      "channels of g. sizes: of x, one for each axis; None: the smallest that the convolution takes to g (with border "
-      "'same': stride times g's). Dtypes and errors as conv's; ShapeError for sizes that have another number of "
-      "windows than g.",
+      "The transposed convolution: the gradient of sum(g * conv(x, filters, ...)) by x, with the options of that "
+      "convolution; g has its result channels. sizes: those of x, one for each axis; None: the smallest from which the "
+      "convolution gives g (with border 'same': stride times g's). Dtypes and errors as for conv; ShapeError for sizes "
+      "whose number of windows is not that of g.",
       "g"_a, "filters"_a, "sizes"_a = nb::none());
   bind_with_options(
       m, "conv_filter_gradient",
@@ -95,7 +98,7 @@ void bind_convolutions(nb::module_& m) {
                                           to_options(border, strides, dilations, groups, flip, layout));
       },
       "The gradient of sum(g * conv(x, filters, ...)) by the filters, with the options of that convolution. window: "
-      "the sizes of their windows, one for each axis. Dtypes and errors as conv's.",
+      "the sizes of the filters' windows, one for each axis. Dtypes and errors as for conv.",
       "x"_a, "g"_a, "window"_a);
 }
 
@@ -120,15 +123,16 @@ void bind_pooling(nb::module_& m) {
       },
       "x"_a, "window"_a, nb::kw_only(), "strides"_a = nb::none(), "border"_a = "valid", "mode"_a = "max",
       "ignore_border"_a = true, "layout"_a = "channels_first", "ties"_a = "all",
-      "The maxima, sums or means of windows of these sizes over the last axes (channels_last: those in front of the "
-      "last), with any number of axes in front.\n\n"
-      "mode 'max': nan where there is one; 'sum': borders count as 0; 'average_inc_pad': borders count as elements "
-      "that are 0; 'average_exc_pad': of those elements that lie in x. strides: the window's sizes if None. border as "
-      "conv's. ignore_border=False: a last window that reaches over the end counts, with what lies in x. ties: where "
-      "several elements are largest, each of them gets the whole gradient, or the 'first' in row-major order alone. "
-      "The result has the dtype of x, but means of integers and bool are floatX; sums of integers wrap. ShapeError "
-      "where a window is larger than x with its borders; ValueError for sizes or strides below 1, and for borders "
-      "with ignore_border=False; TypeError for complex numbers.");
+      "The maxima, sums or means of windows over the last axes (channels_last: the axes before the last), with any "
+      "number of axes before them.\n\n"
+      "window: the sizes of a window, one for each axis. mode 'max': nan if the window has one; 'sum': borders are 0; "
+      "'average_inc_pad': borders count as elements that are 0; 'average_exc_pad': means of the elements in x only. "
+      "strides: the window's sizes if None. border as for conv. ignore_border=False: a last window that extends beyond "
+      "the end counts, with its elements in x. ties: if several elements are largest, each of them gets the whole "
+      "gradient ('all'), or only the 'first' in row-major order. The result has the dtype of x, but means of integers "
+      "and bool are floatX; sums of integers wrap. ShapeError if a window is larger than x with its borders; "
+      "ValueError for sizes or strides below 1, and for borders with ignore_border=False; TypeError for complex "
+      "numbers.");
 }
 
 }  // namespace

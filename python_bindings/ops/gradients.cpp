@@ -26,9 +26,9 @@ nb::list list_of(const std::vector<Variable>& variables) {
   for (const Variable& v : variables) all.append(or_none(v));
   return all;
 }
-/// As what was asked for: a variable, or a list of them.
-nb::object like(nb::handle asked, const std::vector<Variable>& results) {
-  if (!is_list(asked)) return or_none(results[0]);
+/// The results in the form of the argument: a variable, or a list of them.
+nb::object like(nb::handle argument, const std::vector<Variable>& results) {
+  if (!is_list(argument)) return or_none(results[0]);
   return list_of(results);
 }
 
@@ -73,7 +73,8 @@ void bind_products_with_jacobians(nb::module_& m) {
                              options_of(consider_constant, disconnected_inputs), here()));
       },
       "f"_a, "wrt"_a, "eval_points"_a.none(), "consider_constant"_a = nb::none(), "disconnected_inputs"_a = "raise",
-      "The eval points times the Jacobian of f, from the left: the gradients of (f * eval_points).sum().");
+      "The product of the eval points, from the left, with the Jacobian of f: the gradients of (f * "
+      "eval_points).sum().");
   m.def(
       "Rop",
       [](nb::handle f, nb::handle wrt, nb::handle eval_points, const std::string& disconnected_inputs) {
@@ -81,8 +82,8 @@ void bind_products_with_jacobians(nb::module_& m) {
                            options_of(nb::none(), disconnected_inputs), here()));
       },
       "f"_a, "wrt"_a, "eval_points"_a.none(), "disconnected_inputs"_a = "raise",
-      "The Jacobian of f times the eval points, from the right: the derivative of f along them. None: that variable "
-      "does not move.");
+      "The product of the Jacobian of f with the eval points, from the right: the derivative of f along them. None: "
+      "that variable is constant.");
   m.def(
       "hessian_times_vector",
       [](nb::handle cost, nb::handle wrt, nb::handle vectors, nb::handle consider_constant,
@@ -91,7 +92,8 @@ void bind_products_with_jacobians(nb::module_& m) {
                                               options_of(consider_constant, disconnected_inputs), here()));
       },
       "cost"_a.none(), "wrt"_a, "vectors"_a, "consider_constant"_a = nb::none(), "disconnected_inputs"_a = "raise",
-      "The Hessian of a scalar cost times vectors of the variables' shapes, without the Hessian.");
+      "The products of the Hessian of a scalar cost with vectors of the variables' shapes, computed without the "
+      "Hessian.");
 }
 
 using Derivatives = std::vector<Variable> (*)(const Variable&, const std::vector<Variable>&, const GradOptions&, Where);
@@ -108,9 +110,10 @@ void bind_matrices(nb::module_& m) {
         nb::arg(first), "wrt"_a, "consider_constant"_a = nb::none(), "disconnected_inputs"_a = "raise", doc);
   };
   add("jacobian", "expression", static_cast<Derivatives>(&jacobian),
-      "All derivatives of an expression by each variable: its shape is that of the expression, then the variable's.");
+      "The Jacobian of an expression by each variable; its shape is that of the expression, followed by the "
+      "variable's.");
   add("hessian", "cost", static_cast<Derivatives>(&hessian),
-      "The second derivatives of a scalar cost by each variable alone: its shape twice.");
+      "The Hessian of a scalar cost by each variable alone; its shape is the variable's, twice.");
 }
 
 void bind_marks(nb::module_& m) {
@@ -119,10 +122,11 @@ void bind_marks(nb::module_& m) {
     Variable (*f)(Operand);
     const char* doc;
   };
-  for (const Mark& mark : {Mark{"disconnected_grad", &disconnected_grad,
-                                "x, which no gradient flows through: it is no way to a variable."},
-                           Mark{"zero_grad", &zero_grad, "x, whose gradient is 0."},
-                           Mark{"consider_constant", &consider_constant, "x, whose gradient is 0."}}) {
+  for (const Mark& mark :
+       {Mark{"disconnected_grad", &disconnected_grad,
+             "x; gradients do not flow through it, and variables only reached through it are disconnected."},
+        Mark{"zero_grad", &zero_grad, "x, whose gradient is 0."},
+        Mark{"consider_constant", &consider_constant, "x, whose gradient is 0."}}) {
     m.def(mark.name, [f = mark.f](nb::handle x) { return f(to_operand(x)); }, "x"_a, mark.doc);
   }
   m.def(
@@ -130,13 +134,13 @@ void bind_marks(nb::module_& m) {
       [](nb::handle x, double lower_bound, double upper_bound) {
         return grad_clip(to_operand(x), lower_bound, upper_bound);
       },
-      "x"_a, "lower_bound"_a, "upper_bound"_a, "x; what flows back through it is clipped to the bounds.");
+      "x"_a, "lower_bound"_a, "upper_bound"_a, "x; the gradient that flows back through it is clipped to the bounds.");
   m.def(
       "grad_scale", [](nb::handle x, double multiplier) { return grad_scale(to_operand(x), multiplier); }, "x"_a,
-      "multiplier"_a, "x; what flows back through it is multiplied by the number.");
+      "multiplier"_a, "x; the gradient that flows back through it is multiplied by the number.");
   m.def(
       "undefined_grad", [](nb::handle x, const std::string& reason) { return undefined_grad(to_operand(x), reason); },
-      "x"_a, "reason"_a = "", "x; a gradient that comes through it raises NullTypeGradError.");
+      "x"_a, "reason"_a = "", "x; a gradient through it raises NullTypeGradError.");
 }
 
 }  // namespace
@@ -147,11 +151,11 @@ void bind_gradients(nb::module_& m) {
       "disconnected_inputs"_a = "raise", "add_names"_a = true, "known_grads"_a = nb::none(),
       "return_disconnected"_a = "zero", "null_gradients"_a = "raise",
       "The gradient of a scalar cost with respect to a variable, or to each of a list. disconnected_inputs: 'raise', "
-      "'warn' or 'ignore'. known_grads: gradients that are given, by variable; with these the cost may be None. "
+      "'warn' or 'ignore'. known_grads: given gradients, by variable; with these the cost may be None. "
       "return_disconnected: 'zero' or 'None'. null_gradients: 'raise', or 'return' for None. add_names does nothing.");
   m.def("subgraph_grad", &subgraph, "wrt"_a, "end"_a, "start"_a = nb::none(), "cost"_a = nb::none(),
-        "Gradients of a part of an expression, from the cost or from given gradients (start), with respect to wrt and "
-        "to end, where it begins.");
+        "The gradients of a part of an expression, from the cost or from given gradients (start), with respect to wrt "
+        "and to end, the inputs of the part.");
   bind_products_with_jacobians(m);
   bind_matrices(m);
   bind_marks(m);
@@ -161,8 +165,8 @@ void bind_gradients(nb::module_& m) {
         return like(outputs, vectorize(one_or_more(outputs), to_pairs(batched, "batched"), here()));
       },
       "outputs"_a, "batched"_a,
-      "The outputs for many values of some variables at once: each of the dict is replaced by a batch of it, of one "
-      "more axis, the first.");
+      "The outputs for a batch of values of some variables: each variable of the dict is replaced by its batch, which "
+      "has one more axis, the first.");
 }
 
 }  // namespace croton::python

@@ -1,4 +1,4 @@
-// The functions of <croton/views.hpp>: arrays put together, cut, repeated and padded; axes; ranges; diagonals.
+// The functions of <croton/views.hpp>: joins, splits, repetition and padding; axes; ranges; diagonals.
 #include <croton/views.hpp>
 
 #include "core/arrays.hpp"
@@ -10,10 +10,10 @@
 namespace croton::python {
 namespace {
 
-// Beyond these, a number is a mistake, and what it asks for would take all memory.
-constexpr int most_axes = 64;
-constexpr int most_parts = 1 << 16;
-constexpr int most_differences = 1 << 12;
+// Larger numbers are mistakes whose results would fill the memory.
+constexpr int max_axes = 64;
+constexpr int max_parts = 1 << 16;
+constexpr int max_differences = 1 << 12;
 
 std::optional<int> to_optional_axis(nb::handle object) {
   if (object.is_none()) return std::nullopt;
@@ -24,10 +24,10 @@ void bind_joining(nb::module_& m) {
   m.def(
       "concatenate", [](nb::handle parts, int axis) { return concatenate(to_variables(parts), axis, here()); },
       "parts"_a, "axis"_a = 0,
-      "The variables one after the other along an axis that they have; other sizes are equal, dtypes are promoted.");
+      "The variables joined along an existing axis; their other sizes must be equal, dtypes are promoted.");
   m.def(
       "join", [](int axis, nb::args parts) { return join(axis, to_variables(parts), here()); }, "axis"_a, "parts"_a,
-      "concatenate, with the axis first: join(0, x, y).");
+      "The variables joined along an existing axis: join(0, x, y). As concatenate, with the axis first.");
   m.def(
       "stack",
       [](nb::args parts, nb::kwargs options) {
@@ -40,31 +40,31 @@ void bind_joining(nb::module_& m) {
         }
         return stack(to_variables(nested ? nb::handle(parts[0]) : nb::handle(parts)), axis, here());
       },
-      "Variables of one shape along a new axis: stack([x, y], axis=0), or stack(x, y).");
+      "Variables of one shape joined along a new axis: stack([x, y], axis=0), or stack(x, y).");
   m.def(
       "split",
       [](nb::handle x, nb::handle splits_size, nb::handle n_splits, int axis) {
         if (nb::isinstance<Variable>(splits_size) && nb::cast<Variable>(splits_size).rank() == 1) {
-          if (n_splits.is_none()) throw TypeError("split: n_splits says how many sizes a symbolic vector has");
-          return split(to_operand(x), nb::cast<Variable>(splits_size), to_count(n_splits, "n_splits", most_parts),
-                       axis);
+          if (n_splits.is_none())
+            throw TypeError("split: n_splits is needed, the number of sizes in a symbolic vector");
+          return split(to_operand(x), nb::cast<Variable>(splits_size), to_count(n_splits, "n_splits", max_parts), axis);
         }
         const bool parts = PyLong_Check(splits_size.ptr()) && n_splits.is_none();
-        if (parts) return split_evenly(to_operand(x), to_count(splits_size, "a number of parts", most_parts), axis);
+        if (parts) return split_evenly(to_operand(x), to_count(splits_size, "a number of parts", max_parts), axis);
         const std::vector<Operand> sizes = to_each_size(splits_size);
         if (!n_splits.is_none() && to_int(n_splits, "n_splits") != static_cast<int>(sizes.size()))
           throw ValueError("split: n_splits is not the number of the sizes");
         return split(to_operand(x), sizes, axis);
       },
       "x"_a, "splits_size"_a, "n_splits"_a = nb::none(), "axis"_a = 0,
-      "x cut along an axis: into parts of these sizes (a list, or a symbolic vector of n_splits sizes), which must add "
-      "up to the whole, or into so many parts of equal size.");
+      "The parts of x along an axis: parts of the given sizes (a list, or a symbolic vector of n_splits sizes), whose "
+      "sum must be the whole, or a number of parts of equal size.");
   m.def(
       "tile",
       [](nb::handle x, nb::handle reps, nb::handle ndim) {
         std::vector<Operand> repeats = to_each_size(reps);
         if (!ndim.is_none()) {
-          const auto rank = static_cast<std::size_t>(to_count(ndim, "ndim", most_axes));
+          const auto rank = static_cast<std::size_t>(to_count(ndim, "ndim", max_axes));
           if (rank < repeats.size()) throw ValueError("tile: ndim is less than the number of repetitions");
           repeats.insert(repeats.begin(), rank - repeats.size(), Operand(1, here()));
         }
@@ -83,15 +83,14 @@ void bind_joining(nb::module_& m) {
         return reshape(Operand(roll(flat, to_sizes(shift), std::vector<int>{0}), whole.where), shape);
       },
       "x"_a, "shift"_a, "axis"_a = nb::none(),
-      "Elements moved along the axis, round its end; without axis: of the flattened variable. Several shifts or axes, "
-      "one "
-      "of either serving for all of the other; an axis that is named twice is moved twice.");
+      "x with its elements shifted cyclically along the axis; None: those of the flattened x. With several shifts or "
+      "axes, a single one of either is used for all of the other; an axis that is listed twice is shifted twice.");
   m.def(
       "flip",
       [](nb::handle x, nb::handle axis) {
         return axis.is_none() ? flip(to_operand(x)) : flip(to_operand(x), to_axes(axis));
       },
-      "x"_a, "axis"_a = nb::none(), "The order along these axes (all if None) reversed.");
+      "x"_a, "axis"_a = nb::none(), "x with its elements in reverse order along these axes (all if None).");
   m.def(
       "pad",
       [](nb::handle x, nb::handle pad_width, const std::string& mode, nb::handle constant_values) {
@@ -118,7 +117,7 @@ void bind_joining(nb::module_& m) {
         for (const auto& [name, value] : modes) {
           if (mode == name) return pad(operand, widths, value, to_operand(constant_values));
         }
-        throw ValueError("pad: mode '" + mode + "' is none of constant, edge, reflect, symmetric, wrap");
+        throw ValueError("pad: mode '" + mode + "' is not one of constant, edge, reflect, symmetric, wrap");
       },
       "x"_a, "pad_width"_a, "mode"_a = "constant", "constant_values"_a = 0,
       "x with pad_width[i] = (before, after) elements added to axis i: a constant, the edge, mirrored (reflect, "
@@ -126,46 +125,44 @@ void bind_joining(nb::module_& m) {
 }
 
 void bind_axes(nb::module_& m) {
-  m.def("atleast_1d", [](nb::handle x) { return atleast_1d(to_operand(x)); }, "x"_a, "At least 1 axis.");
+  m.def("atleast_1d", [](nb::handle x) { return atleast_1d(to_operand(x)); }, "x"_a, "x with at least 1 axis.");
   m.def(
       "atleast_2d", [](nb::handle x) { return atleast_2d(to_operand(x)); }, "x"_a,
-      "At least 2 axes; new ones in front.");
+      "x with at least 2 axes; new ones are the first.");
   m.def(
       "atleast_3d", [](nb::handle x) { return atleast_3d(to_operand(x)); }, "x"_a,
-      "At least 3 axes; new ones in front.");
+      "x with at least 3 axes; new ones are the first.");
   m.def(
       "atleast_Nd",
-      [](nb::handle x, nb::handle n, bool left) {
-        return atleast_Nd(to_operand(x), to_count(n, "n", most_axes), left);
-      },
-      "x"_a, "n"_a, "left"_a = true, "At least n axes; new ones on the left, or on the right.");
+      [](nb::handle x, nb::handle n, bool left) { return atleast_Nd(to_operand(x), to_count(n, "n", max_axes), left); },
+      "x"_a, "n"_a, "left"_a = true, "x with at least n axes; new ones are on the left, or on the right.");
   m.def(
       "moveaxis",
       [](nb::handle x, nb::handle source, nb::handle destination) {
         return moveaxis(to_operand(x), to_axes(source), to_axes(destination));
       },
-      "x"_a, "source"_a, "destination"_a, "Axes put to other positions; the others keep their order.");
+      "x"_a, "source"_a, "destination"_a, "x with axes moved to other positions; the other axes keep their order.");
   m.def(
       "swapaxes", [](nb::handle x, int axis1, int axis2) { return swapaxes(to_operand(x), axis1, axis2); }, "x"_a,
-      "axis1"_a, "axis2"_a, "Two axes exchanged.");
+      "axis1"_a, "axis2"_a, "x with two axes exchanged.");
   m.def(
       "shape_padleft",
       [](nb::handle x, nb::handle n_ones) {
-        return shape_padleft(to_operand(x), to_count(n_ones, "n_ones", most_axes));
+        return shape_padleft(to_operand(x), to_count(n_ones, "n_ones", max_axes));
       },
-      "x"_a, "n_ones"_a = 1, "New axes of size 1 on the left.");
+      "x"_a, "n_ones"_a = 1, "x with new axes of size 1 on the left.");
   m.def(
       "shape_padright",
       [](nb::handle x, nb::handle n_ones) {
-        return shape_padright(to_operand(x), to_count(n_ones, "n_ones", most_axes));
+        return shape_padright(to_operand(x), to_count(n_ones, "n_ones", max_axes));
       },
-      "x"_a, "n_ones"_a = 1, "New axes of size 1 on the right.");
+      "x"_a, "n_ones"_a = 1, "x with new axes of size 1 on the right.");
   m.def(
       "shape_padaxis", [](nb::handle x, int axis) { return shape_padaxis(to_operand(x), axis); }, "x"_a, "axis"_a,
-      "A new axis of size 1 at that position.");
+      "x with a new axis of size 1 at the given position.");
   m.def(
       "broadcast_to", [](nb::handle x, nb::handle shape) { return broadcast_to(to_operand(x), to_sizes(shape)); },
-      "x"_a, "shape"_a, "x repeated to the shape; a size that is not stated as 1 must be equal.");
+      "x"_a, "shape"_a, "x broadcast to the shape; sizes that are not stated as 1 must be equal.");
   m.def(
       "specify_shape",
       [](nb::handle x, nb::handle shape) {
@@ -173,19 +170,19 @@ void bind_axes(nb::module_& m) {
         for (const nb::handle size : shape) sizes.push_back(to_optional_operand(size));
         return specify_shape(to_operand(x), sizes);
       },
-      "x"_a, "shape"_a, "x with its sizes stated (None: any); a call with others raises.");
+      "x"_a, "shape"_a, "x with stated sizes (None: any); a call with other sizes raises.");
   m.def(
       "addbroadcast", [](nb::handle x, nb::args axes) { return addbroadcast(to_operand(x), to_axes(axes)); }, "x"_a,
-      "axes"_a, "These axes are stated to have size 1, so that they broadcast.");
+      "axes"_a, "x with these axes stated to have size 1, so that they broadcast.");
   m.def(
       "unbroadcast", [](nb::handle x, nb::args axes) { return unbroadcast(to_operand(x), to_axes(axes)); }, "x"_a,
-      "axes"_a, "These axes are no longer stated to have size 1, so that x does not broadcast along them.");
+      "axes"_a, "x with these axes no longer stated to have size 1, so that they do not broadcast.");
   m.def(
       "patternbroadcast",
       [](nb::handle x, const std::vector<bool>& broadcastable) {
         return patternbroadcast(to_operand(x), broadcastable);
       },
-      "x"_a, "broadcastable"_a, "addbroadcast of the axes that are True, unbroadcast of the others.");
+      "x"_a, "broadcastable"_a, "x with the axes that are True stated to have size 1, and the others not.");
 }
 
 void bind_filled(nb::module_& m) {
@@ -194,18 +191,20 @@ void bind_filled(nb::module_& m) {
       [](nb::handle shape, nb::handle fill_value, nb::handle dtype) {
         return full(to_sizes(shape), to_operand(fill_value), to_optional_dtype(dtype));
       },
-      "shape"_a, "fill_value"_a, "dtype"_a = nb::none(), "The value repeated to the shape.");
+      "shape"_a, "fill_value"_a, "dtype"_a = nb::none(), "An array of the shape, filled with the value.");
   m.def(
       "full_like",
       [](nb::handle x, nb::handle fill_value, nb::handle dtype) {
         return full_like(to_operand(x), to_operand(fill_value), to_optional_dtype(dtype));
       },
-      "x"_a, "fill_value"_a, "dtype"_a = nb::none(), "The value in the shape and dtype of x.");
+      "x"_a, "fill_value"_a, "dtype"_a = nb::none(), "An array of the shape and dtype of x, filled with the value.");
   m.def(
       "empty",
       [](nb::handle shape, nb::handle dtype) { return empty(to_sizes(shape), to_optional_dtype(dtype), here()); },
-      "shape"_a, "dtype"_a = nb::none(), "Zeros.");
-  m.def("empty_like", [](nb::handle x) { return empty_like(to_operand(x)); }, "x"_a, "Zeros of x's shape and dtype.");
+      "shape"_a, "dtype"_a = nb::none(), "An array of the shape, filled with zeros.");
+  m.def(
+      "empty_like", [](nb::handle x) { return empty_like(to_operand(x)); }, "x"_a,
+      "An array of the shape and dtype of x, filled with zeros.");
 }
 
 void bind_ranges(nb::module_& m) {
@@ -215,26 +214,29 @@ void bind_ranges(nb::module_& m) {
         return linspace(to_operand(start), to_operand(stop), to_operand(num), endpoint, to_optional_dtype(dtype));
       },
       "start"_a, "stop"_a, "num"_a = 50, "endpoint"_a = true, "dtype"_a = nb::none(),
-      "num numbers from start to stop, which is the last one (or, without endpoint, the one after).");
+      "num evenly spaced numbers from start to stop, which is the last one (or, without endpoint, the next one after "
+      "it).");
   m.def(
       "logspace",
       [](nb::handle start, nb::handle stop, nb::handle num, bool endpoint, nb::handle base) {
         return logspace(to_operand(start), to_operand(stop), to_operand(num), endpoint, to_operand(base));
       },
-      "start"_a, "stop"_a, "num"_a = 50, "endpoint"_a = true, "base"_a = 10.0, "base to the power of linspace.");
+      "start"_a, "stop"_a, "num"_a = 50, "endpoint"_a = true, "base"_a = 10.0,
+      "num numbers, evenly spaced on a logarithmic scale: base to the power of linspace.");
   m.def(
       "geomspace",
       [](nb::handle start, nb::handle stop, nb::handle num, bool endpoint) {
         return geomspace(to_operand(start), to_operand(stop), to_operand(num), endpoint);
       },
-      "start"_a, "stop"_a, "num"_a = 50, "endpoint"_a = true, "A geometric sequence from start to stop.");
+      "start"_a, "stop"_a, "num"_a = 50, "endpoint"_a = true,
+      "The geometric sequence of num numbers from start to stop.");
   m.def(
       "meshgrid",
       [](nb::args vectors, const std::string& indexing) {
         if (indexing != "xy" && indexing != "ij") throw ValueError("meshgrid: indexing is 'xy' or 'ij'");
         return meshgrid(to_variables(vectors), indexing == "ij");
       },
-      "vectors"_a, "indexing"_a = "xy", "The values of vectors along the axes of arrays of all sizes together.");
+      "vectors"_a, "indexing"_a = "xy", "The coordinate arrays of the grid that the vectors span.");
 }
 
 void bind_diagonals(nb::module_& m) {
@@ -246,11 +248,11 @@ void bind_diagonals(nb::module_& m) {
         },
         "n"_a, "m"_a = nb::none(), "k"_a = 0, "dtype"_a = nb::none(), doc);
   };
-  matrix_of_ones("eye", &eye, "n x m (n if None) with ones where column - row = k.");
-  matrix_of_ones("tri", &tri, "n x m (n if None) with ones where column - row <= k.");
+  matrix_of_ones("eye", &eye, "The n x m matrix (n x n if m is None) with ones where column - row = k.");
+  matrix_of_ones("tri", &tri, "The n x m matrix (n x n if m is None) with ones where column - row <= k.");
   m.def(
       "identity", [](nb::handle n, nb::handle dtype) { return identity(to_operand(n), to_optional_dtype(dtype)); },
-      "n"_a, "dtype"_a = nb::none(), "n x n with ones on the diagonal.");
+      "n"_a, "dtype"_a = nb::none(), "The n x n identity matrix.");
   const auto of_diagonal = [&](const char* name, Variable (*f)(Operand, Operand), const char* doc) {
     m.def(name, [f](nb::handle x, nb::handle k) { return f(to_operand(x), to_operand(k)); }, "x"_a, "k"_a = 0, doc);
   };
@@ -269,27 +271,27 @@ void bind_diagonals(nb::module_& m) {
   along("trace", &trace, "The sum of a diagonal.");
   m.def(
       "fill_diagonal", [](nb::handle a, nb::handle val) { return fill_diagonal(to_operand(a), to_operand(val)); },
-      "a"_a, "val"_a, "a with the value where all indices are equal.");
+      "a"_a, "val"_a, "a with the value at elements whose indices are all equal.");
   m.def(
       "fill_diagonal_offset",
       [](nb::handle a, nb::handle val, nb::handle offset) {
         return fill_diagonal_offset(to_operand(a), to_operand(val), to_operand(offset));
       },
-      "a"_a, "val"_a, "offset"_a, "A matrix with the value where column - row = offset.");
+      "a"_a, "val"_a, "offset"_a, "The matrix a with the value where column - row = offset.");
   const auto hot = [](nb::handle y, nb::handle count, nb::handle dtype) {
     return one_hot(to_operand(y), to_operand(count), to_optional_dtype(dtype));
   };
   const char* doc =
-      "1 at the positions that integers say of a new last axis (negative ones count from the end), 0 elsewhere; "
-      "IndexError outside.";
+      "One-hot vectors along a new last axis: 1 at the position that an integer gives (negative: from the end), 0 "
+      "elsewhere; IndexError outside.";
   m.def("one_hot", hot, "y"_a, "nb_class"_a, "dtype"_a = nb::none(), doc);
   m.def("to_one_hot", hot, "y"_a, "nb_class"_a, "dtype"_a = nb::none(), doc);
   m.def(
       "diff",
       [](nb::handle x, nb::handle n, int axis) {
-        return diff(to_operand(x), to_count(n, "a number of differences", most_differences), axis);
+        return diff(to_operand(x), to_count(n, "a number of differences", max_differences), axis);
       },
-      "x"_a, "n"_a = 1, "axis"_a = -1, "x[i + 1] - x[i] along the axis, n times.");
+      "x"_a, "n"_a = 1, "axis"_a = -1, "The differences x[i + 1] - x[i] along the axis, taken n times.");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ nnet::BatchNormOptions to_batch_options(nb::handle axes, double epsilon) {
   return options;
 }
 
-/// (out, mean, inverse_deviation), and the new running averages that were asked for.
+/// (out, mean, inverse_deviation), and the new running averages if there are old ones.
 nb::tuple train(nb::handle x, nb::handle gamma, nb::handle beta, nb::handle axes, double epsilon, double factor,
                 nb::handle running_mean, nb::handle running_variance) {
   nnet::BatchNormOptions options = to_batch_options(axes, epsilon);
@@ -35,13 +35,13 @@ void bind_batch_norm(nb::module_& m) {
   m.def("batch_norm_train", &train, "x"_a, "gamma"_a, "beta"_a, nb::kw_only(), "axes"_a = nb::none(),
         "epsilon"_a = 1e-4, "running_average_factor"_a = 0.1, "running_mean"_a = nb::none(),
         "running_variance"_a = nb::none(),
-        "(out, mean, inverse_deviation): gamma (x - mean) / sqrt(variance + epsilon) + beta with mean and biased "
-        "variance of the batch, and 1 / sqrt(variance + epsilon). With running averages also the new ones, (1 - f) "
-        "old + f new, the new variance being the unbiased one.\n\n"
-        "axes: what statistics are taken over; None: all but the second (of matrices: but the last). gamma, beta and "
-        "running averages have either as many axes as x, of size 1 where statistics are taken, or only the others; "
-        "statistics have the shape of gamma, running averages their own. Integers count as floatX. TypeError for "
-        "another number of axes, and for complex numbers.");
+        "Batch normalization with the statistics of the batch: (out, mean, inverse_deviation), where out is gamma (x - "
+        "mean) / sqrt(variance + epsilon) + beta with the biased variance, and inverse_deviation is 1 / sqrt(variance "
+        "+ epsilon). With running averages also the new ones, (1 - f) old + f new with the unbiased variance.\n\n"
+        "axes: those over which statistics are computed; None: all but the second (of matrices: all but the last). "
+        "gamma, beta and running averages have either as many axes as x, of size 1 where statistics are computed, or "
+        "only the other axes; statistics have the shape of gamma, running averages keep theirs. Integers become "
+        "floatX. TypeError for another number of axes, and for complex numbers.");
   m.def(
       "batch_norm_test",
       [](nb::handle x, nb::handle gamma, nb::handle beta, nb::handle mean, nb::handle variance, nb::handle axes,
@@ -50,8 +50,8 @@ void bind_batch_norm(nb::module_& m) {
                                      to_operand(variance), to_batch_options(axes, epsilon));
       },
       "x"_a, "gamma"_a, "beta"_a, "mean"_a, "variance"_a, nb::kw_only(), "axes"_a = nb::none(), "epsilon"_a = 1e-4,
-      "gamma (x - mean) / sqrt(variance + epsilon) + beta with given statistics; axes, shapes, dtypes and errors as "
-      "batch_norm_train's.");
+      "Batch normalization with given statistics: gamma (x - mean) / sqrt(variance + epsilon) + beta; axes, shapes, "
+      "dtypes and errors as for batch_norm_train.");
 }
 
 void bind_other_norms(nb::module_& m) {
@@ -64,10 +64,10 @@ void bind_other_norms(nb::module_& m) {
       },
       "x"_a, "groups"_a, "gamma"_a = nb::none(), "beta"_a = nb::none(), nb::kw_only(), "epsilon"_a = 1e-5,
       "layout"_a = "channels_first",
-      "(x - mean) / sqrt(variance + epsilon), the statistics being of each image and group of channels; then gamma "
-      "times it, plus beta, which have one number for each channel.\n\n"
-      "Integers count as floatX. ShapeError where channels do not divide evenly into the groups; ValueError for "
-      "groups below 1; TypeError for images without channels, gamma or beta that are no vectors, complex numbers.");
+      "Group normalization: (x - mean) / sqrt(variance + epsilon) with the statistics of each image and group of "
+      "channels, then scaled by gamma and shifted by beta, vectors with one number for each channel.\n\n"
+      "Integers become floatX. ShapeError if the channels do not divide evenly into groups; ValueError for groups "
+      "below 1; TypeError for images without channels, gamma or beta that are not vectors, and complex numbers.");
   m.def(
       "instance_norm",
       [](nb::handle x, nb::handle gamma, nb::handle beta, double epsilon, const std::string& layout) {
@@ -75,7 +75,8 @@ void bind_other_norms(nb::module_& m) {
                                    {epsilon, to_layout(layout)});
       },
       "x"_a, "gamma"_a = nb::none(), "beta"_a = nb::none(), nb::kw_only(), "epsilon"_a = 1e-5,
-      "layout"_a = "channels_first", "group_norm with a group for each channel, of images with at least three axes.");
+      "layout"_a = "channels_first",
+      "Instance normalization: group_norm with one group for each channel, of images with at least three axes.");
   m.def(
       "local_response_norm",
       [](nb::handle x, std::int64_t size, double alpha, double beta, double bias, const std::string& layout) {
@@ -83,9 +84,9 @@ void bind_other_norms(nb::module_& m) {
       },
       "x"_a, nb::kw_only(), "size"_a = 5, "alpha"_a = 1e-4, "beta"_a = 0.75, "bias"_a = 2.0,
       "layout"_a = "channels_first",
-      "x / (bias + alpha s)^beta, s being the sum of squares of `size` neighbouring channels, the own one in the "
-      "middle (an even size reaches one farther down).\n\n"
-      "PyTorch's alpha is divided by the size, TensorFlow's is not. Integers count as floatX. ValueError for a size "
+      "Local response normalization: x / (bias + alpha s)^beta, where s is the sum of squares of `size` neighbouring "
+      "channels with the element's own in the middle (an even size includes one more before it).\n\n"
+      "PyTorch's alpha is divided by the size, TensorFlow's is not. Integers become floatX. ValueError for a size "
       "below 1; TypeError for images without channels and complex numbers.");
 }
 
@@ -94,9 +95,9 @@ void bind_tables_and_sizes(nb::module_& m) {
       "embedding",
       [](nb::handle table, nb::handle positions) { return nnet::embedding(to_operand(table), to_operand(positions)); },
       "table"_a, "positions"_a,
-      "The rows of a table at integer positions: positions.shape + table.shape[1:], in the table's dtype. Its "
-      "gradient adds up what comes back to a row. IndexError outside the table; negative positions count from its "
-      "end. TypeError for positions that are no integers.");
+      "The rows of a table at integer positions, of shape positions.shape + table.shape[1:] and the table's dtype. The "
+      "gradient of a row is the sum over its positions. IndexError outside the table; negative positions count from "
+      "its end. TypeError for positions that are not integers.");
   m.def(
       "upsample",
       [](nb::handle x, nb::handle factors, const std::string& interpolation, const std::string& layout) {
@@ -108,11 +109,10 @@ void bind_tables_and_sizes(nb::module_& m) {
             to_layout(layout));
       },
       "x"_a, "factors"_a, nb::kw_only(), "interpolation"_a = "nearest", "layout"_a = "channels_first",
-      "Images with `factors` elements in place of each one along their axes of sizes: one number for all axes, or one "
-      "each.\n\n"
-      "interpolation 'nearest' repeats elements, of any dtype; 'linear' goes between the centres of the nearest two "
-      "along each axis, and integers count as floatX. ValueError for factors below 1; TypeError for images without "
-      "sizes, and for complex numbers where they are interpolated.");
+      "Images enlarged by factors along their spatial axes: one number for all axes, or one for each.\n\n"
+      "interpolation 'nearest' repeats elements, of any dtype; 'linear' interpolates between the centres of the "
+      "nearest two along each axis, and integers become floatX. ValueError for factors below 1; TypeError for images "
+      "without spatial axes, and for complex numbers with 'linear'.");
 }
 
 }  // namespace

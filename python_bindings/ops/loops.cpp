@@ -1,5 +1,4 @@
-// The functions of <croton/scan.hpp> and <croton/ifelse.hpp>. croton/loops.py gives them the arguments that users
-// write.
+// The functions of <croton/scan.hpp> and <croton/ifelse.hpp>. croton/loops.py converts the users' arguments for them.
 #include <croton/ifelse.hpp>
 #include <croton/scan.hpp>
 
@@ -36,16 +35,17 @@ nb::tuple run(const nb::callable& step, const std::vector<std::pair<Variable, Ta
     auto [outputs, updates, until] = nb::cast<StepResult>(step(arguments));
     return Step(std::move(outputs), std::move(updates), until.value_or(Variable()));
   };
-  std::vector<Sequence> read;
-  read.reserve(sequences.size());
-  for (const auto& [x, taps] : sequences) read.emplace_back(x, taps);
-  std::vector<OutputInfo> fed;
-  fed.reserve(outputs_info.size());
+  std::vector<Sequence> inputs;
+  inputs.reserve(sequences.size());
+  for (const auto& [x, taps] : sequences) inputs.emplace_back(x, taps);
+  std::vector<OutputInfo> recurrent;
+  recurrent.reserve(outputs_info.size());
   for (const auto& [initial, taps] : outputs_info)
-    fed.push_back(initial ? OutputInfo(*initial, taps) : OutputInfo(std::nullopt));
+    recurrent.push_back(initial ? OutputInfo(*initial, taps) : OutputInfo(std::nullopt));
   const ScanOptions options = options_of(n_steps, truncate_gradient, go_backwards, strict, name);
-  const ScanResult result = save_every ? scan_checkpoints(call, read, fed, non_sequences, *save_every, options, here())
-                                       : scan(call, read, fed, non_sequences, options, here());
+  const ScanResult result = save_every
+                                ? scan_checkpoints(call, inputs, recurrent, non_sequences, *save_every, options, here())
+                                : scan(call, inputs, recurrent, non_sequences, options, here());
   return nb::make_tuple(result.outputs, result.updates);
 }
 
@@ -55,8 +55,8 @@ void bind_loops(nb::module_& m) {
   m.def("_scan", &run, "step"_a, "sequences"_a, "outputs_info"_a, "non_sequences"_a, "n_steps"_a = nb::none(),
         "truncate_gradient"_a = -1, "go_backwards"_a = false, "strict"_a = false, "name"_a = nb::none(),
         "save_every"_a = nb::none(),
-        "scan of plain lists: sequences and outputs_info are pairs of a variable (or None) and taps; step(list) gives "
-        "(outputs, updates, until or None). Gives (outputs, updates).");
+        "scan with plain lists: sequences and outputs_info are pairs of a variable (or None) and taps; step(list) "
+        "returns (outputs, updates, until or None). Returns (outputs, updates).");
   m.def(
       "ifelse",
       [](nb::handle condition, nb::handle then, nb::handle otherwise) -> nb::object {
@@ -65,8 +65,8 @@ void bind_loops(nb::module_& m) {
         return nb::cast(ifelse(to_operand(condition), to_variables(then), to_variables(otherwise)));
       },
       "condition"_a, "then"_a, "otherwise"_a,
-      "`then` if the condition, a scalar, is not 0, else `otherwise`; variables, or lists of as many. Only the branch "
-      "that is taken is computed. dtypes, dimensions and stated sizes of 1 must be equal (TypeError).");
+      "`then` if the condition, a scalar, is not 0, else `otherwise`: variables, or lists of the same length. Only the "
+      "selected branch is computed. dtypes, dimensions and stated sizes of 1 must be equal (TypeError).");
 }
 
 }  // namespace croton::python

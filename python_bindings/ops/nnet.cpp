@@ -11,7 +11,7 @@
 namespace croton::python {
 namespace {
 
-/// Activations with one number and its default.
+/// An activation with one parameter and its default.
 struct ParameterRow {
   const char* name;
   Variable (*f)(Operand, double);
@@ -25,7 +25,7 @@ constexpr UnaryRow activation_rows[] = {
     {"softplus", &nnet::softplus, "log(1 + exp(x))."},
     {"linear", &nnet::linear, "x."},
     {"relu6", &nnet::relu6, "min(max(x, 0), 6)."},
-    {"selu", &nnet::selu, "The scaled elu whose outputs normalise themselves."},
+    {"selu", &nnet::selu, "The scaled elu of self-normalising networks."},
     {"silu", &nnet::silu, "x sigmoid(x)."},
     {"swish", &nnet::swish, "x sigmoid(x)."},
     {"mish", &nnet::mish, "x tanh(softplus(x))."},
@@ -37,13 +37,13 @@ constexpr UnaryRow activation_rows[] = {
     {"log_sigmoid", &nnet::log_sigmoid, "log(sigmoid(x)), without overflow."},
     {"exponential", &nnet::exponential, "exp(x)."},
     {"tanh_shrink", &nnet::tanh_shrink, "x - tanh(x)."},
-    {"sparse_plus", &nnet::sparse_plus, "0 below -1, x above 1, (x + 1)^2 / 4 between."},
+    {"sparse_plus", &nnet::sparse_plus, "0 below -1, x above 1, (x + 1)^2 / 4 in between."},
     {"sparse_sigmoid", &nnet::sparse_sigmoid, "clip((x + 1) / 2, 0, 1)."},
 };
 
 constexpr ParameterRow parameter_rows[] = {
     {"leaky_relu", &nnet::leaky_relu, "negative_slope", 0.2,
-     "max(x, 0) + negative_slope min(x, 0); its gradient at 0 is the slope below."},
+     "max(x, 0) + negative_slope min(x, 0); its gradient at 0 is negative_slope."},
     {"elu", &nnet::elu, "alpha", 1, "x where x > 0, alpha (exp(x) - 1) below."},
     {"celu", &nnet::celu, "alpha", 1, "x where x > 0, alpha (exp(x / alpha) - 1) below."},
     {"squareplus", &nnet::squareplus, "b", 4, "0.5 (x + sqrt(x^2 + b))."},
@@ -52,7 +52,7 @@ constexpr ParameterRow parameter_rows[] = {
 };
 
 constexpr BinaryRow loss_rows[] = {
-    {"mean_squared_error", &nnet::mean_squared_error, "mean((p - t)^2) over the last axis, as all means below."},
+    {"mean_squared_error", &nnet::mean_squared_error, "mean((p - t)^2) over the last axis, as are all means below."},
     {"mean_absolute_error", &nnet::mean_absolute_error, "mean(|p - t|)."},
     {"mean_absolute_percentage_error", &nnet::mean_absolute_percentage_error, "100 mean(|p - t| / max(|t|, 1e-7))."},
     {"mean_squared_logarithmic_error", &nnet::mean_squared_logarithmic_error, "mean((log(1 + p) - log(1 + t))^2)."},
@@ -68,7 +68,7 @@ constexpr BinaryRow loss_rows[] = {
      "The cross-entropy of softmax(p) along the last axis, of integer or one-hot targets."},
 };
 
-/// `alpha` is Theano's, the others are Keras's.
+/// `alpha` is Theano's argument, the others are Keras's.
 Variable to_relu(nb::handle x, std::optional<double> alpha, std::optional<double> max_value,
                  std::optional<double> negative_slope, double threshold) {
   if (!max_value && !negative_slope && threshold == 0) return nnet::relu(to_operand(x), alpha.value_or(0));
@@ -76,8 +76,8 @@ Variable to_relu(nb::handle x, std::optional<double> alpha, std::optional<double
   return nnet::relu(to_operand(x), nnet::ReluOptions{negative_slope.value_or(alpha.value_or(0)), max_value, threshold});
 }
 
-/// The axes of an argument that may be None.
-std::optional<std::vector<int>> to_some_axes(nb::handle axis) {
+/// Axes, or absent for None.
+std::optional<std::vector<int>> to_optional_axes(nb::handle axis) {
   return axis.is_none() ? std::nullopt : std::optional(to_axes(axis));
 }
 
@@ -89,13 +89,13 @@ void bind_activations(nb::module_& m) {
       "slope"_a = 0.2, "shift"_a = 0.5, "clip(slope x + shift, 0, 1); Keras 3 has the slope 1/6.");
   m.def("relu", &to_relu, "x"_a, "alpha"_a = nb::none(), "max_value"_a = nb::none(), "negative_slope"_a = nb::none(),
         "threshold"_a = 0.0,
-        "0.5 (x + |x|); its gradient at exactly 0 is 0.5. alpha: slope below 0. With Keras's arguments: min(x, "
-        "max_value) "
-        "where x > threshold, else negative_slope (x - threshold); the gradient at the threshold is negative_slope, at "
-        "max_value 0.");
+        "0.5 (x + |x|); its gradient at exactly 0 is 0.5. alpha: the slope below 0. With Keras's arguments: min(x, "
+        "max_value) where x > threshold, else negative_slope (x - threshold); the gradient at the threshold is "
+        "negative_slope, at max_value 0.");
   m.def(
       "sparsemax", [](nb::handle x, int axis) { return nnet::sparsemax(to_operand(x), axis); }, "x"_a, "axis"_a = -1,
-      "The probabilities nearest to x, max(x - tau, 0) with a sum of 1 along the axis; far ones are exactly 0.");
+      "The probabilities nearest to x: max(x - tau, 0) with tau such that they sum to 1 along the axis; small ones are "
+      "exactly 0.");
   for (const ParameterRow& row : parameter_rows) {
     m.def(
         row.name, [f = row.f](nb::handle x, double value) { return f(to_operand(x), value); }, "x"_a,
@@ -103,10 +103,10 @@ void bind_activations(nb::module_& m) {
   }
   m.def(
       "prelu", [](nb::handle x, nb::handle slope) { return nnet::prelu(to_operand(x), to_operand(slope)); }, "x"_a,
-      "slope"_a, "max(x, 0) + slope min(x, 0) with a slope that is learnt.");
+      "slope"_a, "max(x, 0) + slope min(x, 0) with a learnt slope.");
   m.def(
       "gelu", [](nb::handle x, bool approximate) { return nnet::gelu(to_operand(x), approximate); }, "x"_a,
-      "approximate"_a = false, "x Phi(x), Phi being the normal distribution function; approximate: by tanh.");
+      "approximate"_a = false, "x Phi(x), where Phi is the normal distribution function; approximate: by tanh.");
   m.def(
       "threshold",
       [](nb::handle x, double threshold, double value) { return nnet::threshold(to_operand(x), threshold, value); },
@@ -116,7 +116,7 @@ void bind_activations(nb::module_& m) {
       "softmax(-x) along the axis.");
   m.def(
       "glu", [](nb::handle x, int axis) { return nnet::glu(to_operand(x), axis); }, "x"_a, "axis"_a = -1,
-      "a sigmoid(b), a and b being the halves of x along the axis.");
+      "a sigmoid(b), where a and b are the halves of x along the axis.");
 }
 
 void bind_losses(nb::module_& m) {
@@ -125,7 +125,7 @@ void bind_losses(nb::module_& m) {
       "huber",
       [](nb::handle p, nb::handle t, double delta) { return nnet::huber(to_operand(p), to_operand(t), delta); },
       "prediction"_a, "target"_a, "delta"_a = 1.0,
-      "mean of 0.5 e^2 where |e| <= delta, delta |e| - 0.5 delta^2 beyond, e = p - t.");
+      "The mean of 0.5 e^2 where |e| <= delta, else delta |e| - 0.5 delta^2, with e = p - t.");
   m.def(
       "cosine_similarity",
       [](nb::handle p, nb::handle t, int axis) { return nnet::cosine_similarity(to_operand(p), to_operand(t), axis); },
@@ -138,8 +138,8 @@ void bind_losses(nb::module_& m) {
                                                {from_logits, label_smoothing});
       },
       "p"_a, "target"_a, "gamma"_a = 2.0, "alpha"_a = nb::none(), "from_logits"_a = false, "label_smoothing"_a = 0.0,
-      "The binary cross-entropy of probabilities times (1 - p_t)^gamma, elementwise; options as "
-      "binary_crossentropy's.");
+      "The binary cross-entropy of probabilities times (1 - p_t)^gamma, elementwise; options as for "
+      "binary_crossentropy.");
   m.def(
       "categorical_focal_crossentropy",
       [](nb::handle p, nb::handle t, double gamma, double alpha, bool from_logits, double label_smoothing) {
@@ -147,16 +147,15 @@ void bind_losses(nb::module_& m) {
                                                     {from_logits, label_smoothing});
       },
       "p"_a, "target"_a, "gamma"_a = 2.0, "alpha"_a = 0.25, "from_logits"_a = false, "label_smoothing"_a = 0.0,
-      "-sum(alpha (1 - p)^gamma t log(p)) along the last axis; options as categorical_crossentropy's.");
+      "-sum(alpha (1 - p)^gamma t log(p)) along the last axis; options as for categorical_crossentropy.");
   m.def(
       "categorical_generalized_cross_entropy",
       [](nb::handle p, nb::handle t, double q) {
         return nnet::categorical_generalized_cross_entropy(to_operand(p), to_operand(t), q);
       },
       "p"_a, "target"_a, "q"_a = 0.5,
-      "(1 - p_t^q) / q along the last axis, p_t being the probability of the target, at least 1e-7; targets are "
-      "integers "
-      "or one-hot. ValueError for q outside of (0, 1].");
+      "(1 - p_t^q) / q along the last axis, where p_t is the probability of the target, at least 1e-7; targets are "
+      "integers or one-hot. ValueError for q outside of (0, 1].");
   m.def(
       "circle",
       [](nb::handle embeddings, nb::handle labels, double gamma, double margin, bool remove_diagonal,
@@ -168,21 +167,19 @@ void bind_losses(nb::module_& m) {
       "embeddings"_a, "labels"_a, "gamma"_a = 80.0, "margin"_a = 0.4, "remove_diagonal"_a = true,
       "ref_embeddings"_a = nb::none(), "ref_labels"_a = nb::none(),
       "The circle loss of rows of length 1 with integer labels: softplus of the logsumexp of gamma (m + d) (d - m) "
-      "over "
-      "the cosine distances d to rows of the same label, and that of gamma max(1 + m - d, 0) (1 - m - d) over the "
-      "others; "
-      "0 where there are none of either. Rows are compared with each other, or with the references.");
+      "over the cosine distances d to rows of the same label, and that of gamma max(1 + m - d, 0) (1 - m - d) over the "
+      "others; 0 if either set is empty. Rows are compared with each other, or with the references.");
   m.def(
       "dice",
       [](nb::handle p, nb::handle t, nb::handle axis) {
-        return nnet::dice(to_operand(p), to_operand(t), to_some_axes(axis));
+        return nnet::dice(to_operand(p), to_operand(t), to_optional_axes(axis));
       },
       "prediction"_a, "target"_a, "axis"_a = nb::none(),
       "1 - 2 sum(p t) / (sum(p) + sum(t)) over the axes, all if None.");
   m.def(
       "tversky",
       [](nb::handle p, nb::handle t, double alpha, double beta, nb::handle axis) {
-        return nnet::tversky(to_operand(p), to_operand(t), alpha, beta, to_some_axes(axis));
+        return nnet::tversky(to_operand(p), to_operand(t), alpha, beta, to_optional_axes(axis));
       },
       "prediction"_a, "target"_a, "alpha"_a = 0.5, "beta"_a = 0.5, "axis"_a = nb::none(),
       "1 - sum(p t) / (sum(p t) + alpha sum(p (1 - t)) + beta sum((1 - p) t)) over the axes, all if None.");
@@ -218,26 +215,26 @@ void bind_losses(nb::module_& m) {
                                to_optional_operand(outputs), to_optional_operand(target));
       },
       "x"_a, "w1"_a, "b1"_a, "w2"_a, "b2"_a, "outputs"_a = nb::none(), "target"_a = nb::none(),
-      "Probabilities of a two-level softmax: output o stands in class o // k of c classes of k outputs. x (n, d), w1 "
-      "(d, c), "
-      "b1 (c), w2 (c, d, k), b2 (c, k); of all outputs (n, outputs), or of the targets (n) alone.");
+      "The probabilities of a two-level softmax: output o is in class o // k of c classes of k outputs. x (n, d), w1 "
+      "(d, c), b1 (c), w2 (c, d, k), b2 (c, k). The result has all outputs (n, outputs), or with targets only theirs "
+      "(n).");
   m.def(
       "ctc",
       [](nb::handle activations, nb::handle labels, nb::handle input_lengths, std::int64_t blank) {
         return nnet::ctc(to_operand(activations), to_operand(labels), to_operand(input_lengths), blank);
       },
       "activations"_a, "labels"_a, "input_lengths"_a, "blank"_a = 0,
-      "Connectionist temporal classification: -log of the probability that a sequence reads as its labels, one number "
-      "for each sequence. activations (length, sequences, classes) before the softmax; the labels of a row end in "
-      "front "
-      "of the first one that is negative or the blank; inf, with a gradient of 0, where they do not fit into the "
+      "The loss of connectionist temporal classification: -log of the probability of a sequence's labels, one number "
+      "for each sequence. activations (length, sequences, classes) are those before the softmax; the labels of a row "
+      "end before the first one that is negative or the blank; inf, with a gradient of 0, if they do not fit into the "
       "steps.");
   m.def(
       "confusion_matrix",
       [](nb::handle actual, nb::handle prediction, nb::handle classes) {
         return nnet::confusion_matrix(to_operand(actual), to_operand(prediction), to_operand(classes));
       },
-      "actual"_a, "prediction"_a, "classes"_a, "[i, j]: how often class i was predicted as j.");
+      "actual"_a, "prediction"_a, "classes"_a,
+      "The confusion matrix: element [i, j] is how often class i was predicted as j.");
 }
 
 void bind_softmax_and_others(nb::module_& m) {
@@ -261,21 +258,18 @@ void bind_softmax_and_others(nb::module_& m) {
                                               {from_logits, label_smoothing, ignore_class});
       },
       "p"_a, "target"_a, "from_logits"_a = false, "label_smoothing"_a = 0.0, "ignore_class"_a = nb::none(),
-      "Per row of p (probabilities along the last axis): -log(p[target]) for integer targets, -sum(target * log(p)) "
-      "for targets "
-      "of the shape of p. On a softmax, and of logits with from_logits, it is computed without overflow. "
-      "label_smoothing: s takes s of each target and spreads it over all classes. Integer targets of ignore_class give "
-      "0 "
-      "and no gradient.");
+      "The cross-entropy of each row of p (probabilities along the last axis): -log(p[target]) for integer targets, "
+      "-sum(target * log(p)) for targets of the shape of p. For a softmax, and for logits with from_logits, it is "
+      "computed without overflow. label_smoothing: s moves the fraction s of each target to all classes equally. "
+      "Integer targets equal to ignore_class give 0 and no gradient.");
   m.def(
       "binary_crossentropy",
       [](nb::handle p, nb::handle target, bool from_logits, double label_smoothing) {
         return nnet::binary_crossentropy(to_operand(p), to_operand(target), {from_logits, label_smoothing});
       },
       "p"_a, "target"_a, "from_logits"_a = false, "label_smoothing"_a = 0.0,
-      "-(t log(p) + (1 - t) log(1 - p)), elementwise; on a sigmoid, and with from_logits, it is computed from the "
-      "logits. "
-      "label_smoothing: s makes targets (1 - s) t + s / 2.");
+      "-(t log(p) + (1 - t) log(1 - p)), elementwise; for a sigmoid, and with from_logits, it is computed from the "
+      "logits. label_smoothing: s replaces targets by (1 - s) t + s / 2.");
   m.def(
       "layer_norm", [](nb::handle x, double eps) { return nnet::layer_norm(to_operand(x), eps); }, "x"_a,
       "eps"_a = 1e-5, "(x - mean) / sqrt(var + eps) with mean and biased variance over the last axis.");

@@ -1,4 +1,4 @@
-// The functions of <croton/ops.hpp>; many are methods of Variable too.
+// The functions of <croton/ops.hpp>; many are also methods of Variable.
 #include <croton/ops.hpp>
 #include <croton/views.hpp>
 
@@ -47,15 +47,15 @@ constexpr UnaryRow unary_rows[] = {
     {"trunc", &trunc, "The nearest whole number towards zero."},
     {"isnan", &isnan, "True where x is nan."},
     {"isinf", &isinf, "True where x is infinite."},
-    {"zeros_like", &zeros_like, "Zeros of x's shape and dtype."},
-    {"ones_like", &ones_like, "Ones of x's shape and dtype."},
+    {"zeros_like", &zeros_like, "An array of the shape and dtype of x, filled with zeros."},
+    {"ones_like", &ones_like, "An array of the shape and dtype of x, filled with ones."},
 };
 
 constexpr BinaryRow binary_rows[] = {
     {"floor_divide", &floor_divide, "The quotient rounded towards minus infinity; x // 0 is 0 for integers."},
     {"pow", &pow, "a to the power b; 0^0 = 1. Integers stay integers."},
-    {"maximum", &maximum, "The larger one; nan if either is nan."},
-    {"minimum", &minimum, "The smaller one; nan if either is nan."},
+    {"maximum", &maximum, "The larger operand; nan if either is nan."},
+    {"minimum", &minimum, "The smaller operand; nan if either is nan."},
     {"eq", &eq, "Elementwise equality, as bool."},
     {"neq", &neq, "Elementwise inequality, as bool."},
 };
@@ -63,23 +63,21 @@ constexpr BinaryRow binary_rows[] = {
 constexpr ReduceRow reduce_rows[] = {
     {"sum", &sum,
      "The sum over axes (all if None). Integers are summed in 64 bits; floats along a fixed pairwise tree. dtype is "
-     "that "
-     "of the result, acc_dtype the one in which it is computed, here and below; without it, the one that holds both "
-     "x's "
-     "and the result's. TypeError for dtypes that mean nothing to a reduction."},
+     "that of the result, acc_dtype that of the computation, here and below; by default the dtype that holds both x's "
+     "and the result's. TypeError for dtypes that the reduction does not support."},
     {"prod", &prod, "The product over axes."},
-    {"mean", &mean, "sum / count; integers give float64. Of no elements: nan."},
-    {"max", &max, "The largest element; nan if there is one. No acc_dtype is taken."},
-    {"min", &min, "The smallest element; nan if there is one. No acc_dtype is taken."},
-    {"all", &all, "True if all are. No dtype but bool is taken."},
-    {"any", &any, "True if any is. No dtype but bool is taken."},
+    {"mean", &mean, "The mean over axes: sum / count; integers give float64, no elements give nan."},
+    {"max", &max, "The largest element; nan if there is one. There is no acc_dtype."},
+    {"min", &min, "The smallest element; nan if there is one. There is no acc_dtype."},
+    {"all", &all, "Whether all elements are true. The only dtype is bool."},
+    {"any", &any, "Whether any element is true. The only dtype is bool."},
     {"argmax", &argmax,
-     "Index (int64, or the integer dtype) of the first largest element; without axis: into the flattened variable."},
+     "The index (int64, or the integer dtype) of the first largest element; without axis, in the flattened variable."},
     {"argmin", &argmin,
-     "Index (int64, or the integer dtype) of the first smallest element; without axis: into the flattened variable."},
-    {"ptp", &ptp, "max - min, subtracted in acc_dtype, or in the dtype that holds x's and the result's."},
+     "The index (int64, or the integer dtype) of the first smallest element; without axis, in the flattened variable."},
+    {"ptp", &ptp, "The range max - min, subtracted in acc_dtype, or in the dtype that holds x's and the result's."},
     {"logsumexp", &logsumexp, "log(sum(exp(x))) with the maximum subtracted first, computed in a float acc_dtype."},
-    {"count_nonzero", &count_nonzero, "How many elements are not 0, int64."},
+    {"count_nonzero", &count_nonzero, "The number of elements that are not 0, int64."},
 };
 
 void bind_elementwise(nb::module_& m) {
@@ -96,21 +94,21 @@ void bind_elementwise(nb::module_& m) {
       [](nb::handle condition, nb::handle a, nb::handle b) {
         return where(to_operand(condition), to_operand(a), to_operand(b));
       },
-      "condition"_a, "a"_a, "b"_a, "a where the condition holds, else b; both are computed.");
+      "condition"_a, "a"_a, "b"_a, "a where the condition is true, else b; both are computed.");
   m.def(
       "cast", [](nb::handle x, nb::handle dtype) { return cast(to_operand(x), to_dtype(dtype)); }, "x"_a, "dtype"_a,
-      "Conversion; float to integer truncates towards zero and saturates, nan gives 0.");
+      "x converted to a dtype; float to integer truncates towards zero and saturates, nan becomes 0.");
   const auto of_all = [&m](const char* name, Variable (*f)(const std::vector<Variable>&, Where), const char* doc) {
     m.def(name, [f](nb::args args) { return f(to_variables(args), here()); }, "args"_a, doc);
   };
-  of_all("largest", &largest, "The largest of several variables, element by element.");
-  of_all("smallest", &smallest, "The smallest of several variables, element by element.");
+  of_all("largest", &largest, "The largest of several variables, elementwise.");
+  of_all("smallest", &smallest, "The smallest of several variables, elementwise.");
   m.def(
       "add_n", [](nb::list terms) { return add_n(to_variables(terms), here()); }, "terms"_a,
       "The sum of variables of one shape.");
 }
 
-/// The order of a norm: a number, or NumPy's name for 2 over all elements of a matrix.
+/// The order of a norm: a number, or 'fro', NumPy's name for 2 over all elements of a matrix.
 double to_order(nb::handle ord) {
   if (PyUnicode_Check(ord.ptr()) && nb::cast<std::string>(ord) == "fro") return 2;
   double order = 0;
@@ -149,8 +147,8 @@ void bind_reductions(nb::module_& m) {
       },
       "x"_a, "ord"_a = 2.0, "axis"_a = nb::none(), "keepdims"_a = false, "dtype"_a = nb::none(),
       "acc_dtype"_a = nb::none(),
-      "(sum |x|^ord)^(1 / ord) over the axes, computed in a float acc_dtype; inf: max |x|, -inf: min |x|, 0: how many "
-      "are not 0, 'fro': as 2.");
+      "(sum |x|^ord)^(1 / ord) over the axes, computed in a float acc_dtype; inf: max |x|, -inf: min |x|, 0: the "
+      "number of elements that are not 0, 'fro': as 2.");
   m.def(
       "max_and_argmax",
       [](nb::handle x, nb::handle axis, bool keepdims) {
@@ -182,37 +180,37 @@ void bind_views(nb::module_& m) {
       [](nb::handle x, nb::handle axes) {
         return transpose(to_operand(x), axes.is_none() ? std::vector<int>() : to_axes(axes));
       },
-      "x"_a, "axes"_a = nb::none(), "The axes reversed, or in the given order.");
+      "x"_a, "axes"_a = nb::none(), "x with its axes reversed, or in the given order.");
   m.def(
       "reshape", [](nb::handle x, nb::handle shape) { return reshape(to_operand(x), to_sizes(shape)); }, "x"_a,
-      "shape"_a, "The same elements in C order; one size may be -1, and sizes may be symbolic.");
+      "shape"_a, "The elements of x, in C order, with another shape; one size may be -1, and sizes may be symbolic.");
   m.def(
       "flatten", [](nb::handle x, int ndim) { return flatten(to_operand(x), ndim); }, "x"_a, "ndim"_a = 1,
-      "The same elements with ndim dimensions: the last ones become one.");
+      "x with ndim dimensions: the last ones are merged into one.");
   m.def(
       "expand_dims", [](nb::handle x, nb::handle axis) { return expand_dims(to_operand(x), to_axes(axis)); }, "x"_a,
-      "axis"_a, "New axes of size 1 at these positions of the result.");
+      "axis"_a, "x with new axes of size 1 at these positions of the result.");
   m.def(
       "squeeze",
       [](nb::handle x, nb::handle axis) {
         return axis.is_none() ? squeeze(to_operand(x)) : squeeze(to_operand(x), to_axes(axis));
       },
       "x"_a, "axis"_a = nb::none(),
-      "Without these axes, which must have the stated size 1; None: without all that have it.");
+      "x without these axes, which must have the stated size 1; None: without all axes that have it.");
 }
 
 void bind_generators(nb::module_& m) {
   m.def(
       "alloc", [](nb::handle value, nb::args shape) { return alloc(to_operand(value), to_sizes(shape)); }, "value"_a,
-      "shape"_a, "The value repeated to the shape: alloc(0, 2, n).");
+      "shape"_a, "An array of the shape, filled with the value: alloc(0, 2, n).");
   m.def(
       "zeros",
       [](nb::handle shape, nb::handle dtype) { return zeros(to_sizes(shape), to_optional_dtype(dtype), here()); },
-      "shape"_a, "dtype"_a = nb::none(), "Zeros of the shape; floatX unless a dtype is given.");
+      "shape"_a, "dtype"_a = nb::none(), "An array of the shape, filled with zeros; floatX by default.");
   m.def(
       "ones",
       [](nb::handle shape, nb::handle dtype) { return ones(to_sizes(shape), to_optional_dtype(dtype), here()); },
-      "shape"_a, "dtype"_a = nb::none(), "Ones of the shape; floatX unless a dtype is given.");
+      "shape"_a, "dtype"_a = nb::none(), "An array of the shape, filled with ones; floatX by default.");
   m.def(
       "arange",
       [](nb::handle start, nb::handle stop, nb::handle step) {
@@ -222,7 +220,8 @@ void bind_generators(nb::module_& m) {
         return arange(from, to, step.is_none() ? Operand(1, here()) : to_operand(step));
       },
       "start"_a, "stop"_a = nb::none(), "step"_a = nb::none(),
-      "start, start+step, ... below stop, in the promoted dtype (whole numbers: int64); arange(n) counts from 0.");
+      "The numbers start, start + step, ... below stop, in the promoted dtype (Python integers: int64); arange(n) "
+      "counts from 0.");
 }
 
 }  // namespace

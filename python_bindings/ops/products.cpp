@@ -17,16 +17,18 @@ struct Row {
 
 constexpr Row rows[] = {
     {"dot", &dot,
-     "The sum over the last axis of a and the last but one of b (of a vector: the only one); a scalar multiplies."},
+     "The sum of products over the last axis of a and the last but one of b (of a vector: the only one); a scalar "
+     "operand scales the other one."},
     {"matmul", &matmul,
-     "NumPy's matmul, a @ b: matrices lie in the last two axes, those in front broadcast. TypeError for scalars."},
+     "The matrix product a @ b, as NumPy's matmul: matrices are in the last two axes, the axes before them broadcast. "
+     "TypeError for scalars."},
     {"batched_dot", &batched_dot, "dot(a[i], b[i]) for each i of the first axis."},
-    {"outer", &outer, "a[i] * b[j] of all elements, in C order: a matrix."},
-    {"inner", &inner, "The sum over the last axis of both; a scalar multiplies."},
+    {"outer", &outer, "The matrix a[i] * b[j] of all elements, in C order."},
+    {"inner", &inner, "The sum of products over the last axis of both; a scalar operand scales the other one."},
     {"vdot", &vdot, "The sum of the products conj(a) b of all elements, in C order."},
-    {"vecdot", &vecdot, "sum(conj(a) b) over the last axis; the axes in front broadcast."},
-    {"matvec", &matvec, "The sum of a[..., i, j] b[..., j] over j; the axes in front broadcast."},
-    {"vecmat", &vecmat, "The sum of conj(a[..., i]) b[..., i, j] over i; the axes in front broadcast."},
+    {"vecdot", &vecdot, "The sum of conj(a) b over the last axis; the axes before it broadcast."},
+    {"matvec", &matvec, "The sum of a[..., i, j] b[..., j] over j; the axes before broadcast."},
+    {"vecmat", &vecmat, "The sum of conj(a[..., i]) b[..., i, j] over i; the axes before broadcast."},
     {"kron", &kron, "The Kronecker product: blocks a[i, j] * b."},
 };
 
@@ -54,17 +56,19 @@ void bind_products(nb::module_& m) {
         return contract(static_cast<ByCount>(&tensordot), static_cast<ByAxes>(&tensordot), a, b, axes);
       },
       "a"_a, "b"_a, "axes"_a = 2,
-      "The sum over the last `axes` axes of a and the first of b, or over pairs of them: axes=[[1, 2], [0, 1]].");
+      "The sum of products over the last `axes` axes of a and the first of b, or over pairs of them: axes=[[1, 2], [0, "
+      "1]].");
   m.def(
       "batched_tensordot",
       [](nb::handle x, nb::handle y, nb::handle axes) {
         return contract(static_cast<ByCount>(&batched_tensordot), static_cast<ByAxes>(&batched_tensordot), x, y, axes);
       },
       "x"_a, "y"_a, "axes"_a = 2,
-      "tensordot(x[i], y[i], axes) for each i of the first axis; axes by number count it too.");
+      "tensordot(x[i], y[i], axes) for each i of the first axis; lists of axes count it too.");
   m.def(
       "matrix_power", [](nb::handle x, int n) { return matrix_power(to_operand(x), n); }, "x"_a, "n"_a,
-      "x multiplied by itself n times, by squaring; the unit matrix for n = 0. ValueError for negative n.");
+      "The matrix power of x: the product of n factors x, by squaring; the identity matrix for n = 0. ValueError for "
+      "negative n.");
   m.def(
       "einsum",
       [](const std::string& subscripts, nb::args operands) {

@@ -1,4 +1,4 @@
-// Tables of functions of one or two operands, bound by loops.
+// Tables of functions of one or two operands, bound in a loop.
 #pragma once
 
 #include <span>

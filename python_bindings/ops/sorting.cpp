@@ -11,7 +11,7 @@
 namespace croton::python {
 namespace {
 
-/// NumPy's names of sorting algorithms: all of them sort stably here.
+/// Checks the name of a sorting algorithm of NumPy; all of them are stable here.
 void check_kind(const std::optional<std::string>& kind) {
   if (!kind) return;
   for (const std::string_view known : {"quicksort", "mergesort", "heapsort", "stable"}) {
@@ -29,16 +29,16 @@ void bind_sums_and_sorting(nb::module_& m) {
         return cumsum(to_operand(x), axis, to_optional_dtype(dtype), to_optional_dtype(acc_dtype));
       },
       "x"_a, "axis"_a = nb::none(), "dtype"_a = nb::none(), "acc_dtype"_a = nb::none(),
-      "Running sums along an axis, or of the flattened x. The dtype stays unless one is given; bool is counted in "
-      "int64. "
-      "Added up in acc_dtype, or in the dtype that holds x's and the result's.");
+      "The cumulative sums along an axis, or of the flattened x. The dtype is x's by default; bool is counted in "
+      "int64. Summed in acc_dtype, or in the dtype that holds x's and the result's.");
   m.def(
       "cumprod",
       [](nb::handle x, Axis axis, nb::handle dtype, nb::handle acc_dtype) {
         return cumprod(to_operand(x), axis, to_optional_dtype(dtype), to_optional_dtype(acc_dtype));
       },
       "x"_a, "axis"_a = nb::none(), "dtype"_a = nb::none(), "acc_dtype"_a = nb::none(),
-      "Running products along an axis, or of the flattened x, dtypes as cumsum's; the gradient is exact with zeros.");
+      "The cumulative products along an axis, or of the flattened x, with dtypes as in cumsum; the gradient is exact "
+      "with zeros.");
   m.def(
       "sort",
       [](nb::handle x, Axis axis, const std::optional<std::string>& kind) {
@@ -46,7 +46,7 @@ void bind_sums_and_sorting(nb::module_& m) {
         return sort(to_operand(x), axis);
       },
       "x"_a, "axis"_a = -1, "kind"_a = nb::none(),
-      "The elements in rising order along an axis (flattened if None), nan last.");
+      "The elements in ascending order along an axis (flattened if None), nan last.");
   m.def(
       "argsort",
       [](nb::handle x, Axis axis, const std::optional<std::string>& kind) {
@@ -63,7 +63,8 @@ void bind_sums_and_sorting(nb::module_& m) {
       [](nb::handle x, nb::handle kth, Axis axis, bool, nb::handle idx_dtype) {
         return argtopk(to_operand(x), to_operand(kth), axis, to_optional_dtype(idx_dtype));
       },
-      "x"_a, "kth"_a, "axis"_a = -1, "sorted"_a = true, "idx_dtype"_a = "int64", "Where the elements of topk are.");
+      "x"_a, "kth"_a, "axis"_a = -1, "sorted"_a = true, "idx_dtype"_a = "int64",
+      "The positions of the elements of topk.");
   m.def(
       "topk_and_argtopk",
       [](nb::handle x, nb::handle kth, Axis axis, bool, nb::handle idx_dtype) {
@@ -80,7 +81,7 @@ void bind_sums_and_sorting(nb::module_& m) {
                             sorter.is_none() ? std::nullopt : std::optional(to_operand(sorter)));
       },
       "x"_a, "v"_a, "side"_a = "left", "sorter"_a = nb::none(),
-      "For each v the position in the rising vector x before which (left) or behind which (right) equal ones stand.");
+      "The insertion position of each v in the sorted vector x: before equal elements (left) or after them (right).");
 }
 
 void bind_computed_sizes(nb::module_& m) {
@@ -93,10 +94,10 @@ void bind_computed_sizes(nb::module_& m) {
         return nb::tuple(indices);
       },
       "a"_a, "return_matrix"_a = false,
-      "The indices of elements that are not 0: a vector for each axis, or a matrix with a row for each.");
+      "The indices of the elements that are not 0: a vector for each axis, or a matrix with a row for each axis.");
   m.def(
       "flatnonzero", [](nb::handle a) { return flatnonzero(to_operand(a)); }, "a"_a,
-      "The positions in the flattened a of elements that are not 0.");
+      "The positions, in the flattened a, of the elements that are not 0.");
   m.def(
       "nonzero_values", [](nb::handle a) { return nonzero_values(to_operand(a)); }, "a"_a,
       "The elements that are not 0, in C order.");
@@ -113,7 +114,8 @@ void bind_computed_sizes(nb::module_& m) {
       "repeat",
       [](nb::handle x, nb::handle repeats, Axis axis) { return repeat(to_operand(x), to_operand(repeats), axis); },
       "x"_a, "repeats"_a, "axis"_a = nb::none(),
-      "Each slice along the axis (each element if None) as often as repeats, a number or a vector, says.");
+      "x with each slice along the axis (each element if None) repeated; repeats is a number, or a vector with one for "
+      "each slice.");
   m.def(
       "unique",
       [](nb::handle x, bool index, bool inverse, bool counts, std::optional<int> axis) -> nb::object {
@@ -127,8 +129,8 @@ void bind_computed_sizes(nb::module_& m) {
         return nb::tuple(all);
       },
       "x"_a, "return_index"_a = false, "return_inverse"_a = false, "return_counts"_a = false, "axis"_a = nb::none(),
-      "The different elements of the flattened x, rising, or the different slices along the axis; and where each is "
-      "first, the position of each among them, and how often each occurs.");
+      "The distinct elements of the flattened x in ascending order, or the distinct slices along the axis; on request "
+      "also the first position of each, the position in them of each of x's elements, and their counts.");
   m.def(
       "bincount",
       [](nb::handle x, nb::handle weights, std::optional<std::int64_t> minlength, bool) {
@@ -136,7 +138,7 @@ void bind_computed_sizes(nb::module_& m) {
                         minlength.value_or(0));
       },
       "x"_a, "weights"_a = nb::none(), "minlength"_a = nb::none(), "assert_nonneg"_a = false,
-      "How often each of 0, 1, ..., max(x) occurs (int64), or the sums of weights. Negative numbers always raise.");
+      "The counts of 0, 1, ..., max(x) in x (int64), or the sums of their weights. Negative numbers always raise.");
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include "core/arrays.hpp"
 #include "core/bindings.hpp"
 #include "core/gil.hpp"
-#include "core/kept.hpp"
 #include "core/lists.hpp"
+#include "core/object_ref.hpp"
 #include "core/operands.hpp"
 #include "core/where.hpp"
 
@@ -25,34 +25,34 @@ std::vector<Variable> to_gradients(nb::handle list) {
   return gradients;
 }
 
-nb::list spread(const std::vector<Variable>& variables) {
+nb::list to_list(const std::vector<Variable>& variables) {
   nb::list list;
   for (const Variable& variable : variables) list.append(nb::cast(variable));
   return list;
 }
 
 /// (dtype, shape), or a list of such pairs.
-std::vector<HostOp::Result> to_results(nb::object given) {
+std::vector<HostOp::Result> to_results(nb::object types) {
   std::vector<HostOp::Result> results;
   const auto add = [&](nb::handle pair) {
     if (!PyTuple_Check(pair.ptr()) || nb::len(pair) != 2)
       throw TypeError("the types of results are pairs (dtype, shape), or a list of pairs");
     results.push_back({to_dtype(pair[0]), to_sizes(pair[1])});
   };
-  if (PyList_Check(given.ptr())) {
-    for (const nb::handle pair : given) add(pair);
+  if (PyList_Check(types.ptr())) {
+    for (const nb::handle pair : types) add(pair);
   } else {
-    add(given);
+    add(types);
   }
   return results;
 }
 
-std::vector<Array> to_arrays(nb::object given) {
+std::vector<Array> to_arrays(nb::object values) {
   std::vector<Array> arrays;
-  if (is_list(given)) {
-    for (const nb::handle item : given) arrays.push_back(to_array(item).copy());
+  if (is_list(values)) {
+    for (const nb::handle item : values) arrays.push_back(to_array(item).copy());
   } else {
-    arrays.push_back(to_array(given).copy());  // its memory is Python's
+    arrays.push_back(to_array(values).copy());  // Python owns its memory
   }
   return arrays;
 }
@@ -60,11 +60,11 @@ std::vector<Array> to_arrays(nb::object given) {
 }  // namespace
 
 void bind_user_ops(nb::module_& m) {
-  nb::class_<KernelOp>(m, "KernelOp",
-                       "An elementwise operation whose body is C++ text: `operands` are its names, `body` stands "
-                       "between the braces of a function of them, all of type T. It is compiled into the kernels of "
-                       "every device and fuses there. gradient(inputs, output, g) gives a gradient (or None) for each "
-                       "operand; reference(*floats) is the same in Python, for mode=reference.")
+  nb::class_<KernelOp>(
+      m, "KernelOp",
+      "An elementwise operation with a body in C++: `body` is the body of a function of the names in `operands`, all "
+      "of type T. It is compiled into the kernels of every device and fuses there. gradient(inputs, output, g) returns "
+      "a gradient (or None) for each operand; reference(*floats) computes the same in Python, for mode=reference.")
       .def(
           "__init__",
           [](KernelOp* self, std::string name, std::vector<std::string> operands, std::string body, nb::handle result,
@@ -75,14 +75,14 @@ void bind_user_ops(nb::module_& m) {
                                    .result = to_optional_dtype(result),
                                    .cost = cost};
             if (!gradient.is_none()) {
-              d.gradient = [gradient = keep(gradient)](const std::vector<Variable>& inputs, const Variable& output,
-                                                       const Variable& g) {
+              d.gradient = [gradient = make_ref(gradient)](const std::vector<Variable>& inputs, const Variable& output,
+                                                           const Variable& g) {
                 const AcquireGil gil;
                 return to_gradients(call_python(*gradient, inputs, output, g));
               };
             }
             if (!reference.is_none()) {
-              d.reference = [reference = keep(reference)](std::span<const double> at) {
+              d.reference = [reference = make_ref(reference)](std::span<const double> at) {
                 const AcquireGil gil;
                 nb::list values;
                 for (const double value : at) values.append(value);
@@ -95,18 +95,18 @@ void bind_user_ops(nb::module_& m) {
           "reference"_a = nb::none(), "cost"_a = 10)
       .def("__call__", [](const KernelOp& op, nb::args arguments) { return op.apply(to_operands(arguments)); });
 
-  nb::class_<OpFromGraph>(m, "OpFromGraph",
-                          "A graph as an operation: each call copies it with the arguments in the places of the "
-                          "inputs. gradient(inputs, outputs, gs) replaces the graph's own; it gives a gradient (or "
-                          "None) for each input.")
+  nb::class_<OpFromGraph>(
+      m, "OpFromGraph",
+      "A graph as an operation: each call copies it with the arguments in place of the inputs. gradient(inputs, "
+      "outputs, gs) replaces the graph's own gradient; it returns a gradient (or None) for each input.")
       .def(
           "__init__",
           [](OpFromGraph* self, nb::list inputs, nb::list outputs, nb::object gradient, std::string name) {
             OpFromGraph::Options options{.name = std::move(name), .gradient = {}};
             if (!gradient.is_none()) {
-              options.gradient = [gradient = keep(gradient)](const std::vector<Variable>& in,
-                                                             const std::vector<Variable>& out,
-                                                             const std::vector<Variable>& g) {
+              options.gradient = [gradient = make_ref(gradient)](const std::vector<Variable>& in,
+                                                                 const std::vector<Variable>& out,
+                                                                 const std::vector<Variable>& g) {
                 const AcquireGil gil;
                 return to_gradients(call_python(*gradient, in, out, g));
               };
@@ -119,30 +119,29 @@ void bind_user_ops(nb::module_& m) {
         return outputs.size() == 1 ? nb::cast(outputs[0]) : nb::cast(outputs);
       });
 
-  nb::class_<HostOp>(
-      m, "HostOp",
-      "A Python function as an operation; it runs on the host. results(*variables) gives the types of the "
-      "results: a pair (dtype, shape) or a list of them, with sizes that may be symbolic. "
-      "compute(*arrays) gives the values: an array or a list. gradient(inputs, outputs, gs) gives a "
-      "gradient (or None) for each input. pure: equal inputs give equal results.")
+  nb::class_<HostOp>(m, "HostOp",
+                     "A Python function as an operation on the host. results(*variables) returns the types of the "
+                     "results: a pair (dtype, shape) or a list of pairs; sizes may be symbolic. compute(*arrays) "
+                     "returns the values: an array or a list. gradient(inputs, outputs, gs) returns a gradient (or "
+                     "None) for each input. pure: equal inputs give equal results.")
       .def(
           "__init__",
           [](HostOp* self, std::string name, nb::object results, nb::object compute, nb::object gradient, bool pure) {
             HostOp::Definition d{.name = std::move(name), .results = {}, .compute = {}, .pure = pure};
-            d.results = [results = keep(results)](const std::vector<Variable>& inputs) {
+            d.results = [results = make_ref(results)](const std::vector<Variable>& inputs) {
               const AcquireGil gil;
-              return to_results(call_python_with(*results, nb::tuple(spread(inputs))));
+              return to_results(call_python_with(*results, nb::tuple(to_list(inputs))));
             };
-            d.compute = [compute = keep(compute)](const std::vector<Array>& inputs) {
+            d.compute = [compute = make_ref(compute)](const std::vector<Array>& inputs) {
               const AcquireGil gil;
               nb::list arrays;
               for (const Array& input : inputs) arrays.append(to_numpy(input.copy()));  // Python may keep it
               return to_arrays(call_python_with(*compute, nb::tuple(arrays)));
             };
             if (!gradient.is_none()) {
-              d.gradient = [gradient = keep(gradient)](const std::vector<Variable>& in,
-                                                       const std::vector<Variable>& out,
-                                                       const std::vector<Variable>& g) {
+              d.gradient = [gradient = make_ref(gradient)](const std::vector<Variable>& in,
+                                                           const std::vector<Variable>& out,
+                                                           const std::vector<Variable>& g) {
                 const AcquireGil gil;
                 return to_gradients(call_python(*gradient, in, out, g));
               };

@@ -37,7 +37,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, const CrotonCo
   llvm::ModuleAnalysisManager modules;
   llvm::PassBuilder builder(&machine, tuning(for_cpu));
 
-  // Registered before the builder's own, which would otherwise assume that every libm function is there.
+  // Registered before the builder's own analysis, which assumes that every libm function exists.
   llvm::TargetLibraryInfoImpl libraries(llvm::Triple(module.getTargetTriple()));
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(libraries); });
   builder.registerModuleAnalyses(modules);

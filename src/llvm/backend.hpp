@@ -11,7 +11,7 @@ class Module;
 
 namespace croton::llvm_part {
 
-/// Optimises the module and returns its object file or assembly text. Throws std::runtime_error where LLVM cannot.
+/// Optimises the module and returns its object file or assembly text. Throws std::runtime_error if LLVM fails.
 std::string generate(llvm::Module& module, const CrotonCompileRequest& request);
 
 }  // namespace croton::llvm_part

@@ -30,26 +30,26 @@ std::int64_t nanoseconds(std::chrono::steady_clock::duration time) {
 
 int compile(const CrotonCompileRequest* request, CrotonSink output, CrotonSink messages) {
   std::string result;
-  std::string said;
+  std::string reason;
   try {
     llvm::LLVMContext context;
-    // Remarks such as "loop not vectorized" are for whoever tunes templates, not for the standard error of users.
+    // Remarks such as "loop not vectorized" help to tune templates; they do not belong on the standard error of users.
     context.setDiagnosticHandlerCallBack([](const llvm::DiagnosticInfo*, void*) {}, nullptr);
     const auto begin = std::chrono::steady_clock::now();
-    const auto module = parse(*request, context, said);
+    const auto module = parse(*request, context, reason);
     const auto parsed = std::chrono::steady_clock::now();
     if (module != nullptr) {
       result = generate(*module, *request);
       if (request->times != nullptr)
         *request->times = {nanoseconds(parsed - begin), nanoseconds(std::chrono::steady_clock::now() - parsed)};
-    } else if (said.empty()) {
-      said = "Clang refused the text without a message";
+    } else if (reason.empty()) {
+      reason = "Clang rejected the text without a message";
     }
   } catch (const std::exception& error) {
-    said += error.what();
+    reason += error.what();
   }
   if (result.empty()) {
-    write(messages, said);
+    write(messages, reason);
     return 1;
   }
   write(output, result);
@@ -58,14 +58,14 @@ int compile(const CrotonCompileRequest* request, CrotonSink output, CrotonSink m
 
 int load_object(const char* object, std::size_t size, const CrotonSymbol* symbols, std::size_t symbol_count,
                 void** module, CrotonSink messages) {
-  std::string said;
+  std::string reason;
   try {
     *module = load(object, size, {symbols, symbol_count}).release();
     return 0;
   } catch (const std::exception& error) {
-    said = error.what();
+    reason = error.what();
   }
-  write(messages, said);
+  write(messages, reason);
   return 1;
 }
 

@@ -18,20 +18,21 @@
 #include <string>
 #include <vector>
 
+#include "ast_checks.hpp"
 #include "host_target.hpp"
 #include "preludes.hpp"
-#include "refusals.hpp"
 #include "simulator_passes.hpp"
 #include "token_checks.hpp"
 
 namespace croton::llvm_part {
 namespace {
 
-constexpr const char* file_name = "kernel.cpp";  // what messages call the text; runtime/cpu/compiler.cpp looks for it
+constexpr const char* file_name = "kernel.cpp";  // the text's name in messages; runtime/cpu/compiler.cpp looks for it
 
-// Steps that one constant expression of a user's text may take: a table of 1024 entries has 256 for each. Clang allows
-// four times as many, which are six seconds of a slow processor, and the text would be stopped without a line instead.
-constexpr int most_constexpr_steps = 1 << 18;
+// The limit of steps for one constant expression of a user's text: a table of 1024 entries has 256 steps an entry.
+// Clang's own limit is four times as high, six seconds of a slow processor; the compilation would be stopped before it,
+// and the message would have no line.
+constexpr int max_constexpr_steps = 1 << 18;
 
 // Arguments of `clang -cc1`.
 std::vector<std::string> cc1_arguments(const CrotonCompileRequest& request) {
@@ -41,16 +42,15 @@ std::vector<std::string> cc1_arguments(const CrotonCompileRequest& request) {
   add({"-triple", host.triple, "-target-cpu", host.cpu});
   for (const std::string& feature : host.features) add({"-target-feature", feature});
   add({"-std=c++17", "-fgnuc-version=4.2.1", "-ffreestanding", "-nostdsysteminc", "-nobuiltininc", "-nostdinc++"});
-  // IEEE without contraction, so that CPU, simulator and GPU give the same bits, and without exceptions and errno
-  // (errno is off by default in cc1, which has no -fno-math-errno and no -fno-trapping-math).
+  // IEEE arithmetic without contraction: CPU, simulator and GPU give the same bits. Exceptions are ignored; errno is
+  // off by default in cc1, which has no -fno-math-errno and no -fno-trapping-math.
   add({"-ffp-contract=off", "-fno-rounding-math", "-ffp-exception-behavior=ignore"});
   add({"-mrelocation-model", "pic", "-pic-level", "2", "-mframe-pointer=none"});
   add({"-O3", "-disable-llvm-passes", "-emit-llvm-only"});  // the optimiser runs once, in backend.cpp
   add({"-w", "-ferror-limit", "20", "-fno-caret-diagnostics"});
   if (request.mode == croton_mode_cpu_trapping) {
     add({"-fsanitize=signed-integer-overflow,shift-base,shift-exponent,integer-divide-by-zero,float-cast-overflow",
-         "-fsanitize-trap=signed-integer-overflow,shift-base,shift-exponent,integer-divide-by-zero,float-cast-"
-         "overflow"});
+         "-fsanitize-trap=signed-integer-overflow,shift-base,shift-exponent,integer-divide-by-zero,float-cast-overflow"});
   }
   if (is_for_cpu(request.mode)) {
     const char* width = prefers_wide_vectors(request) ? "-mprefer-vector-width=512" : "-mprefer-vector-width=256";
@@ -58,11 +58,11 @@ std::vector<std::string> cc1_arguments(const CrotonCompileRequest& request) {
   } else {
     // Device code for the host's triple: kernels become ordinary functions, and `__shared__` is understood.
     add({"-aux-triple", host.triple, "-fcuda-is-device", "-x", "cuda"});
-    // A local that nobody has given a value shows: floats are nan, integers 0xaaaaaaaa.
+    // Uninitialised locals are visible in results: floats are nan, integers 0xaaaaaaaa.
     if (request.mode == croton_mode_simulator_checked)
       add({"-debug-info-kind=line-tables-only", "-ftrivial-auto-var-init=pattern"});
   }
-  if (request.users_size > 0) add({"-fconstexpr-steps=" + std::to_string(most_constexpr_steps)});
+  if (request.users_size > 0) add({"-fconstexpr-steps=" + std::to_string(max_constexpr_steps)});
   add({"-main-file-name", file_name, file_name});
   return all;
 }
@@ -74,7 +74,7 @@ llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> file_system_of(std::string_view 
   return files;
 }
 
-/// Emits IR of what the simulator can simulate.
+/// Emits IR for the checked simulator; constructs that it cannot run are errors.
 class EmitSimulated : public clang::EmitLLVMOnlyAction {
  public:
   EmitSimulated(llvm::LLVMContext* context, UsersText users_text)
@@ -84,12 +84,12 @@ class EmitSimulated : public clang::EmitLLVMOnlyAction {
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
                                                         llvm::StringRef file) override {
     std::vector<std::unique_ptr<clang::ASTConsumer>> consumers;
-    consumers.push_back(make_refusals(compiler, users_text_));
+    consumers.push_back(make_ast_checks(compiler, users_text_));
     consumers.push_back(clang::EmitLLVMOnlyAction::CreateASTConsumer(compiler, file));
     return std::make_unique<clang::MultiplexConsumer>(std::move(consumers));
   }
 
-  /// IR no longer tells a variable of the launch's dynamic shared memory from one that is missing.
+  /// Marks variables in dynamic shared memory, which look like undefined ones in IR.
   void EndSourceFileAction() override {
     clang::CodeGenerator* generator = getCodeGenerator();
     if (llvm::Module* module = generator != nullptr ? generator->GetModule() : nullptr) {
@@ -97,7 +97,7 @@ class EmitSimulated : public clang::EmitLLVMOnlyAction {
         const clang::Decl* declaration = generator->GetDeclForMangledName(variable.getName());
         if (variable.isDeclaration() && declaration != nullptr && declaration->hasAttr<clang::CUDASharedAttr>())
           variable.addAttribute(dynamic_shared_attribute);
-        // Only a host may write these, and there is none.
+        // Only host code may write __constant__ variables, and the text has none.
         if (declaration != nullptr && declaration->hasAttr<clang::CUDAConstantAttr>()) variable.setConstant(true);
       }
     }
@@ -108,7 +108,7 @@ class EmitSimulated : public clang::EmitLLVMOnlyAction {
   UsersText users_text_;
 };
 
-/// A compiler of one file, `file_name`; false where it cannot be had.
+/// Sets up a compiler of one file, `file_name`; false if Clang rejects the arguments.
 bool prepare(clang::CompilerInstance& compiler, const std::vector<std::string>& arguments, llvm::raw_ostream& stream) {
   std::vector<const char*> pointers;
   for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
@@ -117,7 +117,7 @@ bool prepare(clang::CompilerInstance& compiler, const std::vector<std::string>& 
   clang::DiagnosticsEngine argument_diagnostics(new clang::DiagnosticIDs(), options, &argument_printer, false);
   if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), pointers, argument_diagnostics))
     return false;
-  // createDiagnostics, not setDiagnostics: only it applies -w, and device mode warns about each of its own macros.
+  // createDiagnostics, not setDiagnostics: only the former applies -w, and device mode warns about its own macros.
   compiler.createDiagnostics(new clang::TextDiagnosticPrinter(stream, &compiler.getDiagnosticOpts()));
   return true;
 }

@@ -14,8 +14,8 @@ class Module;
 
 namespace croton::llvm_part {
 
-/// Parses the request's text. Returns nullptr when Clang refuses it, with what it said in `messages`. The IR is not
-/// optimised yet.
+/// Parses the request's text to IR that is not optimised yet. Returns nullptr if Clang rejects the text; its errors are
+/// then in `messages`.
 std::unique_ptr<llvm::Module> parse(const CrotonCompileRequest& request, llvm::LLVMContext& context,
                                     std::string& messages);
 

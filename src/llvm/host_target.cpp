@@ -12,8 +12,8 @@
 namespace croton::llvm_part {
 namespace {
 
-// In a virtual machine LLVM 19 reports AVX10 beside AVX-512, which its own front end then calls an invalid combination;
-// AMX needs a permission of the operating system, and neither changes the code of our kernels.
+// In a virtual machine LLVM 19 reports AVX10 together with AVX-512, a combination that its own front end rejects. AMX
+// needs a permission of the operating system. Neither changes the code of our kernels.
 bool is_misreported(llvm::StringRef feature) { return feature.starts_with("avx10") || feature.starts_with("amx"); }
 
 HostTarget detect() {
@@ -53,8 +53,7 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(bool quick) {
   if (target == nullptr) throw std::runtime_error("LLVM has no back end for " + host.triple + ": " + error);
 
   llvm::TargetOptions options;
-  options.AllowFPOpFusion =
-      llvm::FPOpFusion::Strict;  // fma only where the text says so: every device gives the same bits
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // fma only where the text has it: all devices give the same bits
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       host.triple, host.cpu, host.feature_string(), options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
       quick ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Aggressive, /*JIT=*/true));

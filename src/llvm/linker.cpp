@@ -35,8 +35,8 @@ void* address_of(Result (*function)(Parameters...)) {
   return reinterpret_cast<void*>(function);
 }
 
-// What LLVM's code generator calls by itself: block moves, mathematics that a processor without SSE4.1 or FMA lacks,
-// and what none does with integers of 128 bits.
+// Functions that LLVM's code generator calls by itself: block moves, mathematics for processors without SSE4.1 or FMA,
+// and arithmetic of 128-bit integers.
 const CrotonSymbol runtime_symbols[] = {
     {"memcpy", address_of(&std::memcpy)},
     {"memmove", address_of(&std::memmove)},
@@ -92,7 +92,7 @@ class Session {
   }
 
   LoadedModulePointer load(const char* object, std::size_t size, std::span<const CrotonSymbol> symbols) {
-    LoadedModulePointer module(new LoadedModule());  // before the lock, which its own removal after an error takes too
+    LoadedModulePointer module(new LoadedModule());  // before the lock, which its destructor takes after an error
     const std::lock_guard lock(mutex_);              // a link takes 0.1 ms, and errors are reported per session
     reported_.clear();
     auto buffer = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(object, size), "kernel.o");
@@ -114,9 +114,8 @@ class Session {
 
   void remove(orc::JITDylib& library) {
     const std::lock_guard lock(mutex_);
-    llvm::consumeError(
-        session_.removeJITDylib(library));  // frees the code; nothing useful can be done if the kernel refuses
-    // Names of symbols are kept until somebody looks which are still used.
+    llvm::consumeError(session_.removeJITDylib(library));  // frees the code; an error here cannot be handled
+    // The pool keeps names of symbols until dead entries are cleared.
     if (++removed_ % 64 == 0) session_.getSymbolStringPool()->clearDeadEntries();
   }
 

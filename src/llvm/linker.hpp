@@ -1,6 +1,6 @@
-// Object files to code that can be called: ORC's object layer with JITLink. Names are resolved in a fixed list (what
-// LLVM may emit by itself, and what the caller gives), never in the process: a kernel cannot depend on what happens to
-// be loaded.
+// Object files to callable code: ORC's object layer with JITLink. Names are resolved in a fixed list (functions that
+// LLVM may call by itself, and the caller's symbols), never in the process: a kernel cannot depend on libraries that
+// happen to be loaded.
 #pragma once
 
 #include <llvm/ADT/StringRef.h>
@@ -20,11 +20,11 @@ struct Unload {
 };
 using LoadedModulePointer = std::unique_ptr<LoadedModule, Unload>;
 
-/// Links the object. Throws std::runtime_error with LLVM's reason where the bytes are no object file of this machine,
-/// or need a name that is not given.
+/// Links the object. Throws std::runtime_error with LLVM's reason if the bytes are not an object file of this machine,
+/// or refer to a name that is not in `symbols`.
 LoadedModulePointer load(const char* object, std::size_t size, std::span<const CrotonSymbol> symbols);
 
-/// Whether the linker knows it by itself: what the code generator calls without being asked.
+/// Whether the linker defines this name itself, for calls that the code generator inserts.
 bool is_runtime_function(llvm::StringRef name);
 
 /// The address of an exported name, or nullptr.

@@ -1,5 +1,5 @@
-// Only where LLVM is put in statically (CROTON_LLVM_STATIC): Debian's Clang registers Polly, a plugin that no package
-// has as an archive. This one stands in its place and registers nothing.
+// A replacement for Polly that registers nothing, for builds that link LLVM statically (CROTON_LLVM_STATIC): Debian's
+// Clang registers this plugin, but no package has it as an archive.
 #include <llvm/Passes/PassPlugin.h>
 
 llvm::PassPluginLibraryInfo getPollyPluginInfo() {

@@ -19,17 +19,17 @@
 namespace croton::llvm_part {
 namespace {
 
-// Of the CPU and of the simulator, with two widths of vectors; more are of tests that change the texts.
-constexpr std::size_t most_preludes = 8;
+// CPU and simulator, with two widths of vectors each; tests that change the texts need more.
+constexpr std::size_t max_preludes = 8;
 
 struct Prelude {
   bool tried = false;
-  std::optional<clang::PrecompiledPreamble> parsed;  // none: met once so far, or Clang could not keep it
+  std::optional<clang::PrecompiledPreamble> parsed;  // empty: seen once so far, or Clang could not precompile it
 };
 
 struct Preludes {
   std::mutex mutex;
-  std::map<std::string, Prelude> by_text;  // behind the arguments; never removed, since compilations read them
+  std::map<std::string, Prelude> by_text;  // key: arguments, then text. Never removed, since compilations read them
 
   static Preludes& instance() {
     static auto* preludes = new Preludes;  // other threads may still compile when the process ends
@@ -40,7 +40,7 @@ struct Preludes {
 std::optional<clang::PrecompiledPreamble> parse_once(const clang::CompilerInvocation& invocation,
                                                      const llvm::MemoryBuffer& text, std::size_t size,
                                                      llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files) {
-  // What is wrong with the text is said when it is compiled as a whole.
+  // Errors of the text are reported when the whole text is compiled.
   const llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine> diagnostics(new clang::DiagnosticsEngine(
       new clang::DiagnosticIDs(), new clang::DiagnosticOptions(), new clang::IgnoringDiagConsumer()));
   clang::PreambleCallbacks callbacks;
@@ -52,7 +52,7 @@ std::optional<clang::PrecompiledPreamble> parse_once(const clang::CompilerInvoca
   return std::move(*parsed);
 }
 
-/// The prelude to be used, or null.
+/// The precompiled prelude, or null.
 const clang::PrecompiledPreamble* find(const clang::CompilerInvocation& invocation,
                                        const std::vector<std::string>& arguments, const llvm::MemoryBuffer& text,
                                        std::size_t size, llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files) {
@@ -63,7 +63,7 @@ const clang::PrecompiledPreamble* find(const clang::CompilerInvocation& invocati
   const std::lock_guard lock(preludes.mutex);
   const auto at = preludes.by_text.find(key);
   if (at == preludes.by_text.end()) {
-    if (preludes.by_text.size() < most_preludes) preludes.by_text.emplace(std::move(key), Prelude{});
+    if (preludes.by_text.size() < max_preludes) preludes.by_text.emplace(std::move(key), Prelude{});
     return nullptr;
   }
   Prelude& prelude = at->second;
@@ -82,7 +82,7 @@ void use_prelude(clang::CompilerInvocation& invocation, const std::vector<std::s
   const clang::PrecompiledPreamble* parsed = find(invocation, arguments, text, size, files);
   if (parsed == nullptr) return;
   parsed->AddImplicitPreamble(invocation, files, &text);
-  invocation.getPreprocessorOpts().RetainRemappedFileBuffers = true;  // the text is the caller's
+  invocation.getPreprocessorOpts().RetainRemappedFileBuffers = true;  // the caller owns the text
 }
 
 }  // namespace croton::llvm_part

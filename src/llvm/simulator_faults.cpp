@@ -1,6 +1,6 @@
-// The part of the instrumenter that stands before what would end the process, or leave the text: divisions that have no
-// result, traps, the ends of functions that lack their return, calls through pointers, frames that the stack has no
-// room for. And uses of what the text does not define, which are errors.
+// The part of the instrumenter that checks for faults, which would end the process or leave the text: divisions without
+// a result, traps, functions that end without their return, calls through pointers, frames too large for the stack.
+// Uses of undefined functions and variables are compile errors.
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
@@ -20,7 +20,7 @@
 namespace croton::llvm_part {
 namespace {
 
-// As src/runtime/simulator/callbacks.cpp counts them.
+// The numbers of src/runtime/simulator/callbacks.cpp.
 enum Fault : std::uint32_t {
   fault_trap,
   fault_no_return,
@@ -30,7 +30,7 @@ enum Fault : std::uint32_t {
   fault_function_type
 };
 
-/// An instruction that uses the value, through constants too; null where there is none with a line.
+/// An instruction with a line that uses the value, through constants too; null if there is none.
 const llvm::Instruction* user_with_line(const llvm::Value& value) {
   for (const llvm::User* user : value.users()) {
     if (const auto* instruction = llvm::dyn_cast<llvm::Instruction>(user)) {
@@ -49,28 +49,28 @@ bool is_trap(const llvm::Instruction& instruction) {
   return id == llvm::Intrinsic::trap || id == llvm::Intrinsic::debugtrap || id == llvm::Intrinsic::ubsantrap;
 }
 
-/// Whether control cannot come to an `unreachable`, because what stands before it does not give it back.
-bool follows_an_end(const llvm::UnreachableInst& end) {
+/// Whether control cannot reach an `unreachable`, because the call before it does not return.
+bool follows_noreturn(const llvm::UnreachableInst& end) {
   const llvm::Instruction* before = end.getPrevNonDebugInstruction();
   const auto* call = llvm::dyn_cast_or_null<llvm::CallInst>(before);
   return call != nullptr && (call->doesNotReturn() || is_trap(*call));
 }
 
-[[noreturn]] void refuse(const llvm::GlobalValue& foreign, const char* of_the_host) {
+[[noreturn]] void reject(const llvm::GlobalValue& foreign, const char* kind) {
   std::string where;
   if (const llvm::Instruction* user = user_with_line(foreign)) {
     const llvm::DILocation& line = *user->getDebugLoc();
     where = line.getFilename().str() + ":" + std::to_string(line.getLine()) + ": ";
   }
   throw std::runtime_error(where + "error: '" + llvm::demangle(foreign.getName().str()) +
-                           "' is not simulated: the text does not define it, and " + of_the_host +
-                           " of the host are not there on a GPU");
+                           "' is not simulated: the text does not define it, and " + kind +
+                           " of the host do not exist on a GPU");
 }
 
 bool is_deletion(llvm::StringRef name) { return name.starts_with("_ZdlPv") || name.starts_with("_ZdaPv"); }
 
-/// Whether tables of virtual functions name it, though no text does.
-bool is_of_tables(llvm::StringRef name) {
+/// Whether tables of virtual functions refer to it without the text doing so.
+bool is_vtable_function(llvm::StringRef name) {
   return name == "__cxa_pure_virtual" || name == "__cxa_deleted_virtual" || is_deletion(name);
 }
 
@@ -78,8 +78,8 @@ constexpr const char* stub_attribute = "croton-stub";
 
 bool is_stub(const llvm::Function& function) { return function.hasFnAttribute(stub_attribute); }
 
-/// A body, for the linker only: nothing comes there, since calls of it are stopped.
-void define(llvm::Function& function) {
+/// Adds a body for the linker only, which is never executed: calls of the function are faults.
+void define_stub(llvm::Function& function) {
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(function.getContext(), "", &function));
   builder.CreateUnreachable();
   function.addFnAttr(stub_attribute);
@@ -87,8 +87,8 @@ void define(llvm::Function& function) {
   function.setDSOLocal(true);
 }
 
-/// The functions of C that move memory are the host's own, which nobody checks: calls become what Clang emits for its
-/// builtins, which is checked. False where the function is another one.
+/// Replaces calls of memset, memcpy and memmove, the host's own functions, by intrinsics, whose accesses are checked.
+/// False if the function is another one.
 bool replace_moves(llvm::Function& function) {
   const llvm::StringRef name = function.getName();
   llvm::LLVMContext& context = function.getContext();
@@ -114,24 +114,24 @@ bool replace_moves(llvm::Function& function) {
   return true;
 }
 
-/// What only computes, without memory.
+/// Whether it only computes, without access to memory.
 bool is_arithmetic(llvm::StringRef name) {
   return is_runtime_function(name) && !name.starts_with("mem") && name != "bcmp";
 }
 
 }  // namespace
 
-void Instrumenter::refuse_foreign(llvm::Module& module, llvm::StringRef own_prefix) {
+void Instrumenter::reject_undefined_symbols(llvm::Module& module, llvm::StringRef own_prefix) {
   for (llvm::Function& function : module) {
     const llvm::StringRef name = function.getName();
     if (!function.isDeclarationForLinker() || function.isIntrinsic() || function.use_empty()) continue;
     if (name.starts_with(own_prefix) || is_arithmetic(name) || replace_moves(function)) continue;
-    if (!is_of_tables(name) || !function.isDeclaration()) refuse(function, "functions");
-    define(function);
+    if (!is_vtable_function(name) || !function.isDeclaration()) reject(function, "functions");
+    define_stub(function);
   }
   for (const llvm::GlobalVariable& variable : module.globals()) {
     if (variable.isDeclarationForLinker() && !variable.use_empty() && !variable.hasAttribute(dynamic_shared_attribute))
-      refuse(variable, "variables");
+      reject(variable, "variables");
   }
 }
 
@@ -144,7 +144,7 @@ std::uint64_t Instrumenter::frame_bytes(const llvm::Function& function) const {
   return bytes;
 }
 
-/// Before the instruction, where the condition holds.
+/// Adds a fault before the instruction for the case that the condition holds.
 void Instrumenter::stop_if(llvm::Value* condition, llvm::Instruction& instruction, std::uint32_t fault) {
   llvm::IRBuilder<> builder(&instruction);
   llvm::Value* place = place_of(instruction, builder);
@@ -174,7 +174,8 @@ void Instrumenter::check_division(llvm::BinaryOperator& division) {
           division, fault_quotient);
 }
 
-/// Equal for what a call and a function agree on: the types that the processor sees, and where they are passed.
+/// A number of the calling sequence, equal for a call and a function that agree: the types that the processor sees, and
+/// where they are passed.
 std::uint32_t Instrumenter::type_of(llvm::FunctionType* type, const llvm::AttributeList& attributes,
                                     unsigned convention) {
   std::string words;
@@ -189,7 +190,7 @@ std::uint32_t Instrumenter::type_of(llvm::FunctionType* type, const llvm::Attrib
   return types_.try_emplace(stream.str(), static_cast<std::uint32_t>(types_.size())).first->second;
 }
 
-/// Before a call: whether the pointer is a function's, and the stack has room for what is called.
+/// Checks before a call that the pointer is a function's and that the stack has room for the function called.
 void Instrumenter::check_call(llvm::CallInst& call) {
   llvm::IRBuilder<> builder(&call);
   // Null also where the pointer is a constant, or a function of another type.
@@ -197,7 +198,7 @@ void Instrumenter::check_call(llvm::CallInst& call) {
   const std::uint32_t type = type_of(call.getFunctionType(), call.getAttributes(), call.getCallingConv());
   if (callee == nullptr) {
     builder.CreateCall(call_, {call.getCalledOperand(), builder.getInt32(type), place_of(call, builder)});
-  } else if (is_stub(*callee)) {  // of a pure virtual function nobody has the name
+  } else if (is_stub(*callee)) {  // a deletion: no text calls __cxa_pure_virtual by name
     builder.CreateCall(fault_, {builder.getInt32(fault_deletion), place_of(call, builder)});
   } else if (!callee->isDeclaration() && type != type_of(*callee)) {
     builder.CreateCall(fault_, {builder.getInt32(fault_function_type), place_of(call, builder)});
@@ -212,7 +213,7 @@ void Instrumenter::check_faults() {
   most_frame_bytes_ = 0;
   for (llvm::Function& function : module_) {
     if (function.isDeclaration() || function.getName().starts_with(own_prefix_)) continue;
-    // A frame is looked at before its call; the optimiser must not make one of several.
+    // A frame is checked before its call; the optimiser must not merge several into one.
     if (!function.hasFnAttribute(llvm::Attribute::AlwaysInline)) function.addFnAttr(llvm::Attribute::NoInline);
     most_frame_bytes_ = std::max(most_frame_bytes_, frame_bytes(function));
   }
@@ -230,7 +231,7 @@ void Instrumenter::check_faults() {
         operation != nullptr && operation->isIntDivRem()) {
       check_division(*operation);
     } else if (auto* end = llvm::dyn_cast<llvm::UnreachableInst>(&instruction)) {
-      if (!follows_an_end(*end)) {
+      if (!follows_noreturn(*end)) {
         llvm::Value* place =
             end->getDebugLoc() ? place_of(*end, builder) : builder.getInt32(place_of_function(end->getFunction()));
         builder.CreateCall(fault_, {builder.getInt32(fault_no_return), place});
@@ -241,7 +242,7 @@ void Instrumenter::check_faults() {
                local != nullptr && !local->isStaticAlloca()) {
       const std::uint64_t size = layout_.getTypeAllocSize(local->getAllocatedType()).getFixedValue();
       llvm::Value* count = builder.CreateZExtOrTrunc(local->getArraySize(), builder.getInt64Ty());
-      // What is too much is too much as it is, without wrapping.
+      // The cap is above every limit and keeps the product from wrapping.
       llvm::Value* capped = builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, count, builder.getInt64(1u << 30));
       builder.CreateCall(frame_, {builder.CreateMul(capped, builder.getInt64(size)), place_of(instruction, builder)});
     }
@@ -249,7 +250,7 @@ void Instrumenter::check_faults() {
   add_functions();
 }
 
-/// What a pointer may be called for.
+/// Adds the table of functions that may be called through pointers.
 void Instrumenter::add_functions() {
   auto* pointer = llvm::PointerType::get(module_.getContext(), 0);
   std::vector<llvm::Constant*> addresses;

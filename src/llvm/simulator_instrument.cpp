@@ -15,7 +15,7 @@
 namespace croton::llvm_part {
 namespace {
 
-// The kind of an access; above these bits stands the alignment that the code relies on.
+// The kind of an access; the bits above hold the alignment that the code relies on.
 constexpr std::uint32_t writes = 1, atomic = 2, is_volatile = 4, reads = 8, block = 16, alignment_shift = 8;
 
 bool is_constant(const llvm::Value* object) {
@@ -28,13 +28,13 @@ bool is_local(const llvm::Value* object) {
   return llvm::isa<llvm::AllocaInst>(object) || (argument != nullptr && argument->hasByValAttr());
 }
 
-// Whether a load is one half of a write to a part of what it loads: a bit field, an element of a vector. The rest of it
-// goes back as it was, and need not have been written.
-bool serves_a_write(const llvm::LoadInst& load) {
+// Whether a load belongs to a write of a part of the loaded value: a bit field, an element of a vector. The other parts
+// are stored unchanged, and need not have been initialised.
+bool is_for_partial_write(const llvm::LoadInst& load) {
   if (!load.hasOneUse()) return false;
   const auto* part = llvm::cast<llvm::Instruction>(load.user_back());
   if (part->getOpcode() == llvm::Instruction::And) {
-    // By Clang's own names, which texts have no say in: `*p = *p & 3 | x` looks the same, and reads.
+    // Recognised by Clang's own names, which texts cannot choose: `*p = *p & 3 | x` has the same form, but reads.
     if (!load.getName().starts_with("bf.load") || !part->getName().starts_with("bf.clear") || !part->hasOneUse())
       return false;
     part = llvm::cast<llvm::Instruction>(part->user_back());
@@ -99,7 +99,7 @@ void Instrumenter::count_turns() {
 void Instrumenter::visit(llvm::Instruction& instruction) {
   if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
     check(instruction, load->getPointerOperand(), load->getType(), load->getAlign(),
-          (serves_a_write(*load) ? 0u : reads) | kind_of(load->isAtomic(), load->isVolatile()));
+          (is_for_partial_write(*load) ? 0u : reads) | kind_of(load->isAtomic(), load->isVolatile()));
   } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
     check(instruction, store->getPointerOperand(), store->getValueOperand()->getType(), store->getAlign(),
           writes | kind_of(store->isAtomic(), store->isVolatile()));
@@ -129,7 +129,7 @@ void Instrumenter::check_block(llvm::MemIntrinsic& move, llvm::Value* pointer, l
   emit(move, pointer, builder.CreateZExtOrTrunc(move.getLength(), builder.getInt64Ty()), alignment, kind);
 }
 
-// The bytes of a local, a parameter or a constant, where they are known.
+// The size in bytes of a local, a parameter or a constant, if it is known.
 std::optional<std::uint64_t> Instrumenter::size_of(const llvm::Value* object) const {
   if (const auto* local = llvm::dyn_cast<llvm::AllocaInst>(object)) {
     const auto size = local->getAllocationSize(layout_);
@@ -142,8 +142,8 @@ std::optional<std::uint64_t> Instrumenter::size_of(const llvm::Value* object) co
   return std::nullopt;
 }
 
-// Whether nothing can be wrong with an access of a local or a constant. Else `object` is the one that it is to, if it
-// is to one.
+// Whether an access of a local or a constant is certainly valid. Else `object` is the accessed one, if there is only
+// one.
 bool Instrumenter::needs_no_check(const llvm::Value* pointer, const llvm::Value* size, bool is_write,
                                   llvm::Value*& object, std::uint64_t& object_size) const {
   llvm::SmallVector<const llvm::Value*, 4> objects;
@@ -170,12 +170,12 @@ void Instrumenter::emit(llvm::Instruction& instruction, llvm::Value* pointer, ll
   if (needs_no_check(pointer, size, (kind & writes) != 0, object, object_size)) return;
   llvm::IRBuilder<> builder(&instruction);
   const auto known = static_cast<std::uint32_t>(std::min<std::uint64_t>(alignment.value(), 1u << 20));
-  llvm::Value* const what = builder.getInt32(kind | known << alignment_shift);
+  llvm::Value* const access = builder.getInt32(kind | known << alignment_shift);
   llvm::Value* const place = place_of(instruction, builder);
   if (object == nullptr) {
-    builder.CreateCall(access_, {pointer, size, what, place});
+    builder.CreateCall(access_, {pointer, size, access, place});
   } else {
-    builder.CreateCall(local_access_, {pointer, size, what, place, object, builder.getInt64(object_size)});
+    builder.CreateCall(local_access_, {pointer, size, access, place, object, builder.getInt64(object_size)});
   }
 }
 
@@ -193,7 +193,7 @@ llvm::Value* Instrumenter::place_of(const llvm::Instruction& instruction, llvm::
   return builder.getInt32(place);
 }
 
-/// Where the function begins; 0 where nobody knows.
+/// The place of the function's first line; 0 if it is unknown.
 std::uint32_t Instrumenter::place_of_function(const llvm::Function* function) {
   const llvm::DISubprogram* subprogram = function != nullptr ? function->getSubprogram() : nullptr;
   if (subprogram == nullptr || subprogram->getLine() == 0) return 0;

@@ -1,18 +1,17 @@
-// Calls before accesses of memory: `croton_simulator_access(address, size, kind, place)`. Our own calls instead of
-// ThreadSanitizerPass: every size is covered, the place and the alignment that the code relies on come along, and the
-// call stands before the access even where a write follows a read.
-//  - A local array at an index that is not known becomes `croton_simulator_local_access`, with the array's bounds;
-//  other
+// Instrumentation for the checked simulator: calls of the simulator before accesses of memory, waits and faults.
+//  - `croton_simulator_access(address, size, kind, place)` is called before each access. ThreadSanitizerPass would not
+//    suffice: our calls cover every size, pass the place and the alignment that the code relies on, and come before the
+//    access even where a write follows a read.
+//  - `croton_simulator_local_access`, with the array's bounds, is called for a local array at an unknown index; other
 //    locals and constants need no check.
-//  - Before a wait for other threads stands `croton_simulator_at(place)`.
-//  - Before what would end the process stands `croton_simulator_fault(which, place)`, where it would; before a call
-//    through a pointer `croton_simulator_call(pointer, type, place)`, which looks for it in
-//    `croton_simulator_functions` and for its type in `croton_simulator_function_types`; before each call of a function
-//    `croton_simulator_frame(bytes, place)`, for the room on the stack.
-//  - Where a loop goes back to its beginning stands `croton_simulator_turn(place)`, so that one without an end is
-//  found.
-//  - Places are numbers from 1. `croton_simulator_places` says what they stand for: how many there are, then the lines
-//    of each, that of the access first, then those that called the inlined function, then 0.
+//  - `croton_simulator_at(place)` is called before a wait for other threads.
+//  - `croton_simulator_fault(which, place)` is called in place of a fault that would end the process.
+//  - `croton_simulator_call(pointer, type, place)` is called before a call through a pointer. It looks for the pointer
+//    in `croton_simulator_functions` and for its type in `croton_simulator_function_types`.
+//  - `croton_simulator_frame(bytes, place)` is called before each call of a function and checks the room on the stack.
+//  - `croton_simulator_turn(place)` is called at the back edge of a loop; it detects loops without an end.
+//  - Places are numbers from 1. `croton_simulator_places` lists them: their count, then for each the line of the
+//    access, the lines of the calls that were inlined around it, and 0.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -32,14 +31,14 @@ namespace croton::llvm_part {
 
 class Instrumenter {
  public:
-  /// `own_prefix`: the names of functions that are the simulator's; `wait_prefix`: of those that wait.
+  /// `own_prefix` begins the names of the simulator's functions, `wait_prefix` those of its functions that wait.
   Instrumenter(llvm::Module& module, llvm::StringRef own_prefix, llvm::StringRef wait_prefix);
 
-  /// std::runtime_error with the line where functions or variables are used that the text does not define, as they are
-  /// of the host (simulator_faults.cpp).
-  static void refuse_foreign(llvm::Module& module, llvm::StringRef own_prefix);
+  /// Throws std::runtime_error, with the line, if the text uses functions or variables that it does not define, which
+  /// would be the host's (simulator_faults.cpp).
+  static void reject_undefined_symbols(llvm::Module& module, llvm::StringRef own_prefix);
 
-  /// What would end the process or leave the text; first, while all of it is there (simulator_faults.cpp).
+  /// Faults: what would end the process or leave the text. Runs first, on the complete code (simulator_faults.cpp).
   void check_faults();
   /// Block moves: structs and arrays as a whole.
   void check_blocks();
@@ -90,7 +89,7 @@ template <class Visit>
 void Instrumenter::each_instruction(const Visit& visit) {
   llvm::SmallVector<llvm::Instruction*, 64> instructions;
   for (llvm::Function& function : module_) {
-    if (function.isDeclaration() || function.getName().starts_with(own_prefix_)) continue;  // entries
+    if (function.isDeclaration() || function.getName().starts_with(own_prefix_)) continue;  // the simulator's
     for (llvm::Instruction& instruction : llvm::instructions(function)) instructions.push_back(&instruction);
   }
   for (llvm::Instruction* instruction : instructions) visit(*instruction);

@@ -1,15 +1,14 @@
-// How it is done:
-//  - A shared variable (Clang leaves those without a value, and no others) becomes `croton_simulator_shared_base() +
-//  offset`, so that each block in flight has its own. The
-//    optimiser could turn a kernel's only use of a scalar into a local otherwise, since Clang says that kernels do not
-//    recurse.
+// The transformation:
+//  - A shared variable (Clang leaves only those without a value) becomes `croton_simulator_shared_base() + offset`, so
+//    that each block in flight has its own. Otherwise the optimiser could turn a scalar that only one kernel uses into
+//    a local, since Clang declares kernels as not recursive.
 //  - Accesses of memory are reported before they happen (simulator_instrument.hpp).
-//  - `croton_simulator_program` tells the simulator what it needs to know: {traits, shared bytes, number of shared
+//  - `croton_simulator_program` describes the program for the simulator: {traits, shared bytes, number of shared
 //    variables, number of device variables, how many of these are constants (the last ones), then offset and size of
-//    each of the former, size of each of the latter}, `croton_simulator_names` their names, a line each,
-//    `croton_simulator_variables` the addresses of device variables.
-//  - `croton_simulator_bounds_NAME` is what __launch_bounds__ of kernel NAME allow (0: nothing was said). The device
-//    header writes it as an annotation, since Clang knows launch bounds only for GPUs.
+//    each shared variable, then the size of each device variable}. `croton_simulator_names` has their names, a line
+//    each, and `croton_simulator_variables` the addresses of the device variables.
+//  - `croton_simulator_bounds_NAME` is the __launch_bounds__ of kernel NAME, 0 if it has none. The device header writes
+//    them as an annotation, since Clang supports launch bounds only for GPUs.
 #include "simulator_passes.hpp"
 
 #include <llvm/ADT/DenseMap.h>
@@ -40,11 +39,11 @@ namespace {
 constexpr llvm::StringRef entry_prefix = "croton_simulator_entry_";
 constexpr llvm::StringRef own_prefix = "croton_simulator_";
 constexpr llvm::StringRef wait_prefix = "croton_simulator_wait_";
-constexpr std::uint64_t least_alignment = 16;
-// Around shared variables of checked programs: a wrong index meets nobody's bytes.
+constexpr std::uint64_t min_alignment = 16;
+// Bytes around shared variables of checked programs: accesses at wrong indices hit no other variable.
 constexpr std::uint64_t guard_gap = 64;
 
-// What a program does.
+// Traits of a program.
 constexpr std::uint64_t trait_waits = 1, trait_checked = 2, trait_spins = 4;
 
 // ---- Shared variables
@@ -64,26 +63,26 @@ struct DeviceVariable {
 
 struct SharedLayout {
   std::vector<SharedVariable> variables;                 // of a size known at compile time
-  std::vector<llvm::GlobalVariable*> dynamic_variables;  // all at `bytes`
-  std::uint64_t bytes = 0;                               // of the former, rounded up
+  std::vector<llvm::GlobalVariable*> dynamic_variables;  // all at offset `bytes`
+  std::uint64_t bytes = 0;                               // size of `variables`, rounded up
   std::vector<DeviceVariable> device_variables;          // of the whole program
   std::vector<DeviceVariable> constants;  // of the whole program: tables, literals, tables of virtual functions
 };
 
-// Not memory that a kernel may reach, but what the compiler and the simulator note about the text.
-bool is_note(const llvm::GlobalVariable& variable) {
+// Whether it is metadata of the compiler or the simulator about the text, which kernels cannot access.
+bool is_metadata(const llvm::GlobalVariable& variable) {
   const llvm::StringRef name = variable.getName();
   return name.starts_with("llvm.") || name.starts_with(own_prefix) || variable.getSection() == "llvm.metadata";
 }
 
-// The variable with a gap at either side, so that what runs over its ends meets no other one.
+// The variable with a gap on either side, so that accesses beyond its ends hit no other variable.
 llvm::Constant* with_gaps(llvm::Module& module, llvm::GlobalVariable& variable, std::uint64_t gap) {
   const llvm::Align alignment = variable.getAlign().valueOrOne();
   llvm::Type* byte = llvm::Type::getInt8Ty(module.getContext());
   llvm::Type* before = llvm::ArrayType::get(byte, llvm::alignTo(gap, alignment));
-  llvm::Type* behind = llvm::ArrayType::get(byte, gap);
+  llvm::Type* after = llvm::ArrayType::get(byte, gap);
   llvm::Constant* whole = llvm::ConstantStruct::getAnon(
-      {llvm::Constant::getNullValue(before), variable.getInitializer(), llvm::Constant::getNullValue(behind)},
+      {llvm::Constant::getNullValue(before), variable.getInitializer(), llvm::Constant::getNullValue(after)},
       /*Packed=*/true);
   auto* guarded = new llvm::GlobalVariable(module, whole->getType(), false, llvm::GlobalValue::InternalLinkage, whole);
   guarded->setAlignment(alignment);
@@ -106,7 +105,7 @@ SharedLayout lay_out(llvm::Module& module, std::uint64_t gap) {
       continue;
     }
     const std::uint64_t size = module.getDataLayout().getTypeAllocSize(variable.getValueType());
-    if (is_note(variable) || size == 0) continue;
+    if (is_metadata(variable) || size == 0) continue;
     const std::string name = variable.hasPrivateLinkage() ? "in the text" : llvm::demangle(variable.getName().str());
     if (variable.isConstant()) {
       layout.constants.push_back({&variable, size, name});
@@ -118,7 +117,7 @@ SharedLayout lay_out(llvm::Module& module, std::uint64_t gap) {
       if (gap > 0) variable.eraseFromParent();
       continue;
     }
-    const std::uint64_t alignment = std::max<std::uint64_t>(variable.getAlign().valueOrOne().value(), least_alignment);
+    const std::uint64_t alignment = std::max<std::uint64_t>(variable.getAlign().valueOrOne().value(), min_alignment);
     const std::uint64_t offset = llvm::alignTo(layout.bytes, alignment);
     layout.variables.push_back({&variable, offset, size});
     layout.bytes = offset + size + gap;
@@ -127,7 +126,7 @@ SharedLayout lay_out(llvm::Module& module, std::uint64_t gap) {
   return layout;
 }
 
-// Hands out, per function, the address of the block's arena.
+// The address of the block's arena, once per function.
 class ArenaBase {
  public:
   explicit ArenaBase(llvm::Module& module) {
@@ -172,8 +171,8 @@ void replace_by_arena(llvm::GlobalVariable& variable, std::uint64_t offset, Aren
   }
 }
 
-// Clang calls every function of device code convergent, which keeps loops from asking once who they are. Only waits
-// must stay in place.
+// Clang marks every function of device code as convergent, which keeps thread indices from being hoisted out of loops.
+// Only waits must stay in place.
 void allow_moving_queries(llvm::Module& module) {
   for (llvm::Function& function : module) {
     if (!function.isDeclaration() || !function.doesNotAccessMemory()) continue;
@@ -184,7 +183,7 @@ void allow_moving_queries(llvm::Module& module) {
   }
 }
 
-// ---- What the simulator is told
+// ---- Description for the simulator
 
 bool calls_waits(const llvm::Module& module) {
   return llvm::any_of(module.functions(), [](const llvm::Function& function) {
@@ -192,15 +191,16 @@ bool calls_waits(const llvm::Module& module) {
   });
 }
 
-// Whether a thread may wait for another one's write: by a lock, or by a read that is repeated.
+// Whether a thread may wait for another one's write: by a lock, or by a repeated read.
 bool may_spin(const llvm::Module& module) {
-  const auto asks = [](const llvm::Instruction& instruction) {
+  const auto may_poll = [](const llvm::Instruction& instruction) {
     if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return load->isVolatile() || load->isAtomic();
     if (const auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) return !update->use_empty();
     return llvm::isa<llvm::AtomicCmpXchgInst>(instruction);
   };
-  return llvm::any_of(module.functions(),
-                      [&](const llvm::Function& function) { return llvm::any_of(llvm::instructions(function), asks); });
+  return llvm::any_of(module.functions(), [&](const llvm::Function& function) {
+    return llvm::any_of(llvm::instructions(function), may_poll);
+  });
 }
 
 void add_constant(llvm::Module& module, llvm::Constant* value, const llvm::Twine& name) {
@@ -258,20 +258,21 @@ Bounds launch_bounds(llvm::Module& module) {
   return bounds;
 }
 
-// Entries call their kernel, and what the device header does around it is inlined by now.
+// Entries call their kernel; the device header's code around the call is inlined by now.
 void describe_bounds(llvm::Module& module, const Bounds& bounds) {
   std::vector<std::pair<std::string, std::uint32_t>> found;
   for (const llvm::Function& function : module) {
     if (function.isDeclaration() || !function.getName().starts_with(entry_prefix)) continue;
-    std::uint32_t most = 0;
+    std::uint32_t max_threads = 0;
     for (const llvm::Instruction& instruction : llvm::instructions(function)) {
       const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-      if (call != nullptr && call->getCalledFunction() != nullptr) most = bounds.lookup(call->getCalledFunction());
+      if (call != nullptr && call->getCalledFunction() != nullptr)
+        max_threads = bounds.lookup(call->getCalledFunction());
     }
-    found.emplace_back(function.getName().substr(entry_prefix.size()).str(), most);
+    found.emplace_back(function.getName().substr(entry_prefix.size()).str(), max_threads);
   }
-  for (const auto& [kernel, most] : found)
-    add_constant(module, llvm::ConstantInt::get(llvm::Type::getInt32Ty(module.getContext()), most),
+  for (const auto& [kernel, max_threads] : found)
+    add_constant(module, llvm::ConstantInt::get(llvm::Type::getInt32Ty(module.getContext()), max_threads),
                  "croton_simulator_bounds_" + kernel);
 }
 
@@ -290,12 +291,12 @@ void prepare_for_simulator(llvm::Module& module, llvm::ModuleAnalysisManager& an
     llvm::ModulePassManager inliner;
     inliner.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
     inliner.run(module, analyses);
-    // References to locals become the locals; what is no access of memory in the end needs no check.
+    // References to locals become the locals, and locals become registers, which need no check.
     run_on_functions(module, analyses, llvm::PromotePass());
     describe_bounds(module, bounds);
   }
 
-  if (checked) Instrumenter::refuse_foreign(module, own_prefix);
+  if (checked) Instrumenter::reject_undefined_symbols(module, own_prefix);
   const SharedLayout layout = lay_out(module, checked ? guard_gap : 0);
   describe(module, layout, checked);
   ArenaBase arena(module);
@@ -305,15 +306,16 @@ void prepare_for_simulator(llvm::Module& module, llvm::ModuleAnalysisManager& an
   if (checked) {
     Instrumenter instrumenter(module, own_prefix, wait_prefix);
     instrumenter.check_faults();
-    analyses.clear();  // it splits blocks
-    // Structs move as a whole before SROA takes them apart, and with them what a kernel reads beyond what it uses.
+    analyses.clear();  // check_faults splits blocks
+    // Copies of structs are checked before SROA splits them: then members that the kernel copies but does not use are
+    // still part of them.
     instrumenter.check_blocks();
     run_on_functions(module, analyses, llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
     instrumenter.check_accesses();
     instrumenter.add_places();
   }
   llvm::StripDebugInfo(module);
-  analyses.clear();  // the code was changed behind its back
+  analyses.clear();  // they do not know of these changes
 }
 
 }  // namespace croton::llvm_part

@@ -1,5 +1,5 @@
-// What kernels for the CUDA simulator need beyond the host's own pipeline: shared variables in an arena of the block,
-// and (checked) a call before every access of memory.
+// LLVM passes for the CUDA simulator: they move shared variables into an arena of the block and, in checked mode, add a
+// call before every access of memory.
 #pragma once
 
 #include <llvm/IR/PassManager.h>
@@ -10,10 +10,10 @@ class Module;
 
 namespace croton::llvm_part {
 
-/// Of the variables without a definition those that are the launch's dynamic shared memory; of `checked` modules only.
+/// Marks the undefined variables that are the launch's dynamic shared memory; in `checked` modules only.
 inline constexpr const char* dynamic_shared_attribute = "croton-dynamic-shared";
 
-/// Runs before the optimiser. std::runtime_error, with the line, where a checked module is refused.
+/// Runs before the optimiser. Throws std::runtime_error, with the line, if a checked module is rejected.
 void prepare_for_simulator(llvm::Module& module, llvm::ModuleAnalysisManager& analyses, bool checked);
 
 }  // namespace croton::llvm_part

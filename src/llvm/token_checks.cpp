@@ -10,12 +10,12 @@
 namespace croton::llvm_part {
 namespace {
 
-// Clang takes up to 9 KB of stack for one (a cast, an operator of a class); Compiler::run gives it 256 MiB.
-constexpr std::size_t most_open = 8000;
+// Clang uses up to 9 KB of stack for a level (a cast, an operator of a class); Compiler::run provides 256 MiB.
+constexpr std::size_t max_depth = 8000;
 
-/// How deep what was read last may lie inside of other things, at most. Clang itself counts brackets; what may go into
-/// each other without brackets (`else if`, `for`, labels, operators, casts) is counted by its tokens, from the
-/// beginning of a statement.
+/// An upper bound of the nesting depth at the last token. Clang itself limits brackets; constructs that nest without
+/// brackets (`else if`, `for`, labels, operators, casts) are counted by their tokens, from the beginning of a
+/// statement.
 class Nesting {
  public:
   std::size_t depth() const { return outer_ + inner_.tokens; }
@@ -40,10 +40,10 @@ class Nesting {
  private:
   struct Level {
     std::size_t tokens = 0;
-    bool is_list = false;  // of values, whose commas are no operators
+    bool is_list = false;  // of values; its commas are not operators
   };
 
-  /// What stands behind the end of a statement may go on with it: an else, the while of a do, an operator behind `T{}`.
+  /// A token after the end of a statement may continue it: an else, the while of a do, an operator after `T{}`.
   bool begins_statement(const clang::Token& token) const {
     if (token.isOneOf(clang::tok::kw_else, clang::tok::kw_while)) return false;
     return before_ == clang::tok::semi || (before_ == clang::tok::r_brace && token.getIdentifierInfo() != nullptr);
@@ -60,7 +60,7 @@ class Nesting {
     inner_ = {.tokens = 0, .is_list = is_list};
   }
   void close() {
-    if (levels_.empty()) return;  // Clang will say so
+    if (levels_.empty()) return;  // Clang will report it
     inner_ = levels_.back();
     levels_.pop_back();
     outer_ -= inner_.tokens;
@@ -91,8 +91,8 @@ void TokenChecks::ExecuteAction() {
         name != nullptr && name->getName().starts_with("croton_simulator_"))
       diagnostics.Report(token.getLocation(), reserved) << ("'" + name->getName() + "'").str();
     nesting.add(token);
-    if (nesting.depth() > most_open) {
-      diagnostics.Report(token.getLocation(), too_deep) << static_cast<unsigned>(most_open);
+    if (nesting.depth() > max_depth) {
+      diagnostics.Report(token.getLocation(), too_deep) << static_cast<unsigned>(max_depth);
       return;
     }
   }

@@ -1,5 +1,5 @@
-// What is looked for in the tokens of a user's text before Clang parses it: names that are the simulator's, and more
-// open statements and operators inside of each other than the recursions of Clang have a stack for.
+// Checks of the tokens of a user's text before Clang parses it: it must not use names of the simulator, nor nest
+// statements and operators deeper than Clang's recursion has stack for.
 #pragma once
 
 #include <clang/Frontend/FrontendAction.h>

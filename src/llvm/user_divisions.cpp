@@ -15,7 +15,7 @@ bool divides_integers(const llvm::BinaryOperator& operation) {
          code == llvm::Instruction::URem;
 }
 
-/// By 1 where the division itself must not happen; then what it should have given.
+/// Divides by 1 where the division is undefined, and selects the defined result there.
 void guard(llvm::BinaryOperator& division) {
   const auto code = division.getOpcode();
   const bool is_signed = code == llvm::Instruction::SDiv || code == llvm::Instruction::SRem;

@@ -7,8 +7,8 @@ class Module;
 
 namespace croton::llvm_part {
 
-/// Gives divisions of integers the results that Croton's own have (docs/use/numerics.md) where C++ leaves them
-/// undefined and the processor would end the process: x / 0 and x % 0 are 0, the smallest number by -1 is itself, with
+/// Gives integer divisions that are undefined in C++, where the processor would end the process, the results of
+/// Croton's own ops (docs/use/numerics.md): x / 0 and x % 0 are 0; the smallest number divided by -1 is itself, with
 /// remainder 0.
 void guard_divisions(llvm::Module& module);
 

@@ -1,5 +1,5 @@
-// Which part of a text for the simulator was written by its user: before it stand the words of CUDA, behind it what
-// calls the kernels.
+// The part of a text for the simulator that its user wrote: before it are definitions of CUDA's words, after it the
+// calls of the kernels.
 #pragma once
 
 #include <clang/Basic/SourceManager.h>
@@ -12,13 +12,13 @@ struct UsersText {
   std::size_t begin = 0;
   std::size_t size = 0;  // 0: all is Croton's own
 
-  /// Whether a place of the file is in it.
+  /// Whether a location of the file is in the user's part.
   bool holds(const clang::SourceManager& sources, clang::SourceLocation where) const {
     const auto [file, offset] = sources.getDecomposedLoc(where);
     return file == sources.getMainFileID() && offset >= begin && offset - begin < size;
   }
 
-  /// Whether a token is spelled there, or was pasted by a macro that is used there.
+  /// Whether a token is spelled in the user's part, or pasted by a macro that is used there.
   bool wrote(const clang::SourceManager& sources, clang::SourceLocation where) const {
     if (size == 0 || where.isInvalid()) return false;
     const clang::SourceLocation spelled = sources.getSpellingLoc(where);

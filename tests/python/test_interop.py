@@ -116,7 +116,7 @@ def test_what_is_lent_wrongly():
         def __dlpack__(self, **options):
             raise BufferError("not now")
 
-    with pytest.raises(croton.TypeError, match="__dlpack__ of Broken returned is no array"):
+    with pytest.raises(croton.TypeError, match="__dlpack__ of Broken returned is not an array"):
         croton.from_dlpack(Broken())
     with pytest.raises(BufferError, match="not now"):
         croton.from_dlpack(Refuses())

@@ -93,11 +93,11 @@ def test_big_graphs_are_cut_at_a_stated_number():
     for _ in range(5000):
         y = T.sin(y) + x
     page = Page(y._repr_html_())
-    assert page.tags.count("li") == notebook.MOST_NODES == 200
+    assert page.tags.count("li") == notebook.MAX_NODES == 200
     assert page.count("The first 200 nodes; croton.debugprint shows all.") == 1
-    rows, whole = notebook.rows_of(T.sin(x), most=2)
-    assert whole and [row[0] for row in rows] == [0, 1]
-    assert notebook.rows_of(T.sin(x), most=1)[1] is False
+    rows, complete = notebook.rows_of(T.sin(x), limit=2)
+    assert complete and [row[0] for row in rows] == [0, 1]
+    assert notebook.rows_of(T.sin(x), limit=1)[1] is False
 
 
 @pytest.mark.parametrize("depths", [[0], [0, 1, 1], [0, 1, 2, 3, 1, 2, 0], [0, 1, 2, 3, 4]])

@@ -85,7 +85,8 @@ def test_how_many_names_are_not_more_than_names():
 
 
 def test_what_is_not_there_says_what_is_nearest():
-    with pytest.raises(NotImplementedError, match="sparse.csr_matrix is not there in Croton; the nearest is dense arrays"):
+    message = "sparse.csr_matrix does not exist in Croton; the nearest is dense arrays"
+    with pytest.raises(NotImplementedError, match=message):
         theano.sparse.csr_matrix("x")
 
 

@@ -1,7 +1,7 @@
-"""Theano's API on Croton: `import croton.theano as theano`, or `croton.theano.install()` in front of a program that says
-`import theano`, or `python -m croton.theano program.py`. docs/use/theano.md tells what is the same and what is not.
+"""Theano's API on Croton: `import croton.theano as theano`, or `croton.theano.install()` before a program that has
+`import theano`, or `python -m croton.theano program.py`. docs/use/theano.md lists what is the same and what differs.
 
-Importing it makes floatX float64, as Theano starts, unless THEANO_FLAGS, .theanorc or CROTON_FLAGS say otherwise.
+The import sets floatX to float64, Theano's default, unless THEANO_FLAGS, .theanorc or CROTON_FLAGS set another one.
 """
 
 from .configuration import asarray as _asarray  # noqa: F401

@@ -8,8 +8,8 @@ from .wrapping import as_variable, wrap
 
 
 class Assert:
-    """Assert(message)(x, *conditions): x, if no condition has an element that is 0; else AssertionError, or the
-    exception that is given."""
+    """Assert(message)(x, *conditions): x, if no condition has an element that is 0; else AssertionError, or the given
+    exception."""
 
     def __init__(self, msg="Theano Assert failed!", exc_type=AssertionError):
         self.msg, self.exc_type = msg, exc_type
@@ -25,8 +25,8 @@ class Assert:
         def results(x, *_):
             return x.dtype, list(x.shape)
 
-        def compute(x, *held):
-            if not all(numpy.all(h) for h in held):
+        def compute(x, *values):
+            if not all(numpy.all(value) for value in values):
                 raise exc_type(message)
             return x
 

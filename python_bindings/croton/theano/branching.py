@@ -9,8 +9,8 @@ from .wrapping import as_variable, unwrap, wrap
 
 
 def ifelse(condition, then_branch, else_branch, name=None):
-    """then_branch if the condition, a scalar, is not 0, else else_branch; variables, or lists of as many. Only the
-    branch that is taken is computed. TypeError where types differ."""
+    """then_branch if the condition, a scalar, is not 0, else else_branch: variables, or lists of the same length. Only
+    the selected branch is computed. TypeError if the types differ."""
     several = isinstance(then_branch, (list, tuple))
     then_list = list(then_branch) if several else [then_branch]
     else_list = list(else_branch) if isinstance(else_branch, (list, tuple)) else [else_branch]
@@ -20,9 +20,11 @@ def ifelse(condition, then_branch, else_branch, name=None):
                          f"{len(else_list)})")
     condition = as_variable(condition)
     if condition.ndim != 0:
-        raise TypeError("Condition given to the op has to be a scalar with 0 standing for False, anything else for True")
+        raise TypeError("Condition given to the op has to be a scalar with 0 standing for False, anything else for "
+                        "True")
     pairs = [_same(as_variable(a), as_variable(b)) for a, b in zip(then_list, else_list)]
-    results = wrap(list(_croton.ifelse(unwrap(condition), [unwrap(a) for a, _ in pairs], [unwrap(b) for _, b in pairs])))
+    results = wrap(list(_croton.ifelse(unwrap(condition), [unwrap(a) for a, _ in pairs],
+                                       [unwrap(b) for _, b in pairs])))
     for r in results:
         if name and r.name is None:
             r.name = name
@@ -32,9 +34,10 @@ def ifelse(condition, then_branch, else_branch, name=None):
 
 
 def _same(a, b):
-    """Both with one type: constants take the other's dtype, and an axis broadcasts only where both do."""
+    """Both variables with one type: constants get the other's dtype, and an axis broadcasts only if it does in both."""
     if a.ndim != b.ndim:
-        raise TypeError(f"IfElse requires same types for true and false return values: {a} of {a.type}, {b} of {b.type}")
+        raise TypeError(f"IfElse requires same types for true and false return values: {a} of {a.type}, {b} of "
+                        f"{b.type}")
     if a.dtype != b.dtype:
         if isinstance(a, TensorConstant) and (a + b).dtype == b.dtype:
             a = cast(a, b.dtype)

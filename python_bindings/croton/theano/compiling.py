@@ -22,7 +22,7 @@ MissingInputError = _croton.MissingInputError
 
 
 class FunctionGraph:
-    """A compiled function's graph for programs that look at it or count its nodes: as it was written."""
+    """A compiled function's graph before rewriting, for programs that inspect it or count its nodes."""
 
     def __init__(self, inputs, outputs, clone=True, features=None, update_mapping=None):
         self.inputs = list(inputs)
@@ -42,7 +42,7 @@ class FunctionGraph:
 
 
 class FunctionMaker:
-    """What a function was made of: f.maker."""
+    """The graph, inputs, outputs and mode of a function: f.maker."""
 
     def __init__(self, fgraph, inputs, outputs, mode):
         self.fgraph = fgraph
@@ -55,10 +55,10 @@ class FunctionMaker:
 
 
 class Function(_croton.Function):
-    """A compiled function: call it with values by position or by name. See `function`."""
+    """A compiled function; its arguments are values by position or by name. See `function`."""
 
     def _describe(self, inputs, explicit, outputs, updates, pairs, mode, arguments, profile, names):
-        self._arguments = arguments  # of `function`, to make it again: for copy and pickle
+        self._arguments = arguments  # those of `function`, to compile it again: for copies and pickles
         self._output_names = names
         self.profile = profile
         self.trust_input = False
@@ -67,12 +67,12 @@ class Function(_croton.Function):
         self._mode = mode
 
     def _results(self):
-        """The expressions of outputs and updates (of inputs, then of shared variables), with givens in their places."""
+        """The expressions of outputs and updates (of inputs, then of shared variables), with givens replaced."""
         inputs, outputs, updates, pairs = self._parts
-        found = [o for o in outputs] + [i.update for i in inputs if i.update is not None] + list(updates.values())
+        results = [o for o in outputs] + [i.update for i in inputs if i.update is not None] + list(updates.values())
         if not pairs:
-            return found
-        return clone(found, pairs)
+            return results
+        return clone(results, pairs)
 
     @property
     def maker(self):
@@ -80,8 +80,8 @@ class Function(_croton.Function):
         shared = self.get_shared()
         whole = FunctionGraph([i.variable for i in inputs] + shared, self._results(), update_mapping=updates)
         whole.name = self._arguments["name"]
-        made = [In(x, x.name, x.container, updates.get(x), implicit=True, shared=True) for x in shared]
-        return FunctionMaker(whole, [*inputs, *made], outputs, self._mode)
+        shared_inputs = [In(x, x.name, x.container, updates.get(x), implicit=True, shared=True) for x in shared]
+        return FunctionMaker(whole, [*inputs, *shared_inputs], outputs, self._mode)
 
     @property
     def fn(self):
@@ -89,7 +89,7 @@ class Function(_croton.Function):
 
     @property
     def storage_map(self):
-        """The variables whose values live between calls, and where these are."""
+        """{variable: storage} of the variables whose values live between calls."""
         inputs, _, _, _ = self._parts
         return {**{i.variable: self.container[i.variable].storage for i in inputs},
                 **{x: x.container.storage for x in self.get_shared()}}
@@ -103,19 +103,18 @@ class Function(_croton.Function):
         return self._parts[1]
 
     def get_shared(self):
-        """The shared variables that it reads or updates."""
+        """The shared variables that the function reads or updates."""
         inputs, _, updates, _ = self._parts
         found = graph.inputs(self._results(), [i.variable for i in inputs])
         found = [x for x in found if isinstance(x, SharedVariable)]
         return found + [x for x in updates if x not in found]
 
     def free(self):
-        """Nothing is to be freed: working memory is kept for all functions together."""
+        """Does nothing: all functions share one pool of working memory."""
 
     def copy(self, share_memory=False, swap=None, delete_updates=False, name=None, profile=None):
-        """Another function of the same code with its own working memory and states, whose outputs are a list. swap:
-        {shared variable, or its name: other one}; delete_updates: without updates. Other shared variables stay
-        shared."""
+        """A function with the same code and its own working memory and states, whose outputs are a list. swap: {shared
+        variable, or its name: new one}; delete_updates: without updates. Other shared variables stay shared."""
         arguments = copying.as_copy(self._arguments, name)
         if delete_updates:
             arguments = copying.without_updates(arguments)
@@ -130,8 +129,8 @@ class Function(_croton.Function):
         return self.copy()
 
     def __deepcopy__(self, memo):
-        """The same function of copies of its inputs, states and shared variables."""
-        other = function(**copying.deeply(self._arguments, memo))
+        """The same function with copies of its inputs, states and shared variables."""
+        other = function(**copying.deep_copied(self._arguments, memo))
         other.trust_input = self.trust_input
         if isinstance(self, stateful.Stateful):
             other._set_containers([copy.deepcopy(c, memo) for c in self._input_containers()])
@@ -139,7 +138,7 @@ class Function(_croton.Function):
 
     @property
     def container(self):
-        """What holds the values of inputs and states: container[x].value, .data, .storage."""
+        """The containers of the values of inputs and states: container[x].value, .data, .storage."""
         if not hasattr(self, "_containers"):
             inputs = self._parts[0]
             self._containers = Containers(inputs, self._input_containers(), self.get_shared())
@@ -155,7 +154,7 @@ class Function(_croton.Function):
         return Values(self.container)
 
     def __getitem__(self, item):
-        """The value that an input (by position, name or variable) or state has between calls."""
+        """The value of an input (by position, name or variable) or state between calls."""
         return self.value[item]
 
     def __setitem__(self, item, value):
@@ -170,11 +169,11 @@ class Function(_croton.Function):
 
     @property
     def _check_for_aliased_inputs(self):
-        """Whether arguments may be written to or kept, so that two of them must not be the same memory."""
+        """Whether arguments may be written to or kept, so that they must not share memory."""
         return any(i.mutable or getattr(i, "borrow", False) for i in self._parts[0])
 
     def _explain(self, error, args, kwargs):
-        """The error of a call as Theano words it: a value that an input does not take is a TypeError that says which."""
+        """The error of a call in Theano's words: an invalid value of an input is a TypeError with its position."""
         error = self._mode.explain(error)
         if not isinstance(error, (TypeError, ValueError)):
             return error
@@ -192,32 +191,35 @@ class Function(_croton.Function):
 
 
 class _DictFunction(Function):
-    """A function that gives a dict."""
+    """A function that returns a dict."""
 
     def __call__(self, *args, **kwargs):
         return dict(zip(self._output_names, super().__call__(*args, **kwargs)))
 
 
-class _WritingFunction(Function):
-    """A function whose results of functions of theano.tensor.inplace are written to the arrays that were given."""
+class _InplaceFunction(Function):
+    """A function that writes the results of functions of theano.tensor.inplace to its arguments."""
 
     def __call__(self, *args, **kwargs):
         result = super().__call__(*args, **kwargs)
         several = isinstance(result, list)
         results = result if several else [result]
-        for output, position in self._written:
-            if position < len(args) and isinstance(args[position], numpy.ndarray) and args[position].flags.writeable and \
-                    args[position].shape == results[output].shape and args[position].dtype == results[output].dtype:
-                args[position][...] = results[output]
-                results[output] = args[position]
+        for output, position in self._inplace:
+            if position >= len(args):
+                continue
+            array, result = args[position], results[output]
+            if isinstance(array, numpy.ndarray) and array.flags.writeable and \
+                    (array.shape, array.dtype) == (result.shape, result.dtype):
+                array[...] = result
+                results[output] = array
         return results if several else results[0]
 
 
 class _StatefulFunction(stateful.Stateful, Function):
-    """A function of inputs that have values of their own."""
+    """A function with inputs that have values of their own."""
 
     def _explain(self, error, args, kwargs):
-        return self._mode.explain(error)  # arguments are looked at before the call
+        return self._mode.explain(error)  # arguments are checked before the call
 
 
 def _update_pairs(updates):
@@ -233,13 +235,14 @@ def _update_pairs(updates):
 
 
 def _checked_updates(updates):
-    """Updates, each with a value of the variable's type. TypeError and ValueError as Theano's."""
+    """The updates, each with a value of the variable's type. TypeError and ValueError as in Theano."""
     checked = OrderedUpdates()
     for target, value in _update_pairs(updates):
         if not isinstance(target, SharedVariable):
             raise TypeError(f"update target must be a SharedVariable: {target!r}")
         if target in checked:
-            raise ValueError(f"this shared variable already has an update expression: {target}", target, checked[target])
+            raise ValueError(f"this shared variable already has an update expression: {target}", target,
+                             checked[target])
         if isinstance(value, Variable) or not isinstance(target, TensorSharedVariable):
             value = as_variable(value)
         else:
@@ -249,7 +252,7 @@ def _checked_updates(updates):
 
 
 def _of_type(value, target):
-    """The value of an update as the variable's type, without changing its dtype or rank."""
+    """The value of an update, which must have the variable's type."""
     if isinstance(target.type, RandomStateType):
         return value
     if value.dtype == target.dtype and value.ndim == target.ndim and all(
@@ -306,12 +309,12 @@ def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_defa
              on_unused_input=None):
     """Compiles a function of the inputs that computes the outputs and updates shared variables.
 
-    inputs: variables or In objects. outputs: a variable (a call gives an array), a list (a list), a dict (a dict), or
-    None (an empty list). updates: {shared: expression} or pairs; all see the old values, outputs too. givens:
-    {variable: what stands in its place}. no_default_updates: True, or a list of shared variables. mode: "FAST_RUN",
-    "FAST_COMPILE", a Mode. allow_input_downcast: whether values that lose something are converted. on_unused_input:
-    "raise" (UnusedInputError), "warn", "ignore". MissingInputError where the outputs need what is neither input, nor
-    given, nor shared.
+    inputs: variables or In objects. outputs: a variable (a call returns an array), a list (a list), a dict (a dict), or
+    None (an empty list). updates: {shared: expression} or pairs; outputs and updates are computed from the old values.
+    givens: {variable: its replacement}. no_default_updates: True, or a list of shared variables. mode: "FAST_RUN",
+    "FAST_COMPILE", or a Mode. allow_input_downcast: whether values are converted if that loses precision.
+    on_unused_input: "raise" (UnusedInputError), "warn" or "ignore". MissingInputError if the outputs need a variable
+    that is neither an input, nor in givens, nor shared.
     """
     arguments = dict(inputs=inputs, outputs=outputs, mode=mode, updates=updates, givens=givens,
                      no_default_updates=no_default_updates, accept_inplace=accept_inplace, name=name,
@@ -322,7 +325,7 @@ def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_defa
                         "single input.")
     if name is not None and not isinstance(name, str):
         raise TypeError(f"name must be a string, not {name!r}")
-    given = [_as_input(x) for x in inputs]
+    ins = [_as_input(x) for x in inputs]
     names = None
     if isinstance(outputs, dict):
         if not all(isinstance(key, str) for key in outputs):
@@ -334,53 +337,53 @@ def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_defa
     outs = [_as_output(x, i + 1, len(listed)) for i, x in enumerate(listed)]
     checked = _checked_updates(updates)
     pairs = givens_.pairs_of(givens, rebuild_strict)
-    givens_.check(given, pairs)
+    givens_.check(ins, pairs)
     if givens_.must_be_cloned(pairs):
         if no_default_updates is not True:
-            _add_default_updates(outs, checked, _kept(no_default_updates))
-        given, outs, checked = givens_.applied(given, outs, checked, pairs)
+            _add_default_updates(outs, checked, _without_default_update(no_default_updates))
+        ins, outs, checked = givens_.applied(ins, outs, checked, pairs)
         pairs = []
-    is_stateful = stateful.needed(given, outs)
-    states = [stateful.StatefulInput(i, allow_input_downcast) for i in given] if is_stateful else []
-    explicit = [i.given for i in states if i.shared is None] if is_stateful else given
-    for i in states:  # an input whose value is a shared variable's stands for that one
+    is_stateful = stateful.needed(ins, outs)
+    states = [stateful.StatefulInput(i, allow_input_downcast) for i in ins] if is_stateful else []
+    explicit = [i.input for i in states if i.shared is None] if is_stateful else ins
+    for i in states:  # an input with the value of a shared variable is replaced by that variable
         if i.shared is not None:
-            pairs.append((i.given.variable, i.shared))
-            if i.given.update is not None:
-                checked[i.shared] = i.given.update
+            pairs.append((i.input.variable, i.shared))
+            if i.input.update is not None:
+                checked[i.shared] = i.input.update
     _check_inputs(explicit)
-    for target in _kept(no_default_updates):
+    for target in _without_default_update(no_default_updates):
         if target not in checked:
             checked[target] = target
     mode = modes.get_mode(mode)
-    written = _written(explicit, outs, accept_inplace)
+    inplace = _inplace_pairs(explicit, outs, accept_inplace)
     kind = _StatefulFunction if is_stateful else _DictFunction if names is not None else \
-        _WritingFunction if written else Function
+        _InplaceFunction if inplace else Function
     croton_inputs = [_croton.In(unwrap(i.variable), i.name, None, i.strict, i.allow_downcast) for i in explicit]
     croton_outputs = [_croton.Out(unwrap(o.variable), o.borrow) for o in outs]
     croton_outputs += [_croton.Out(unwrap(i.update)) for i in explicit if i.update is not None]
     results = [o.variable for o in outs] + [i.update for i in explicit if i.update is not None] + list(checked.values())
     _check_masked(explicit, results + [new for _, new in pairs], on_unused_input)
-    croton_arguments = [croton_inputs, croton_outputs[0] if kind in (Function, _WritingFunction) and single else
+    croton_arguments = [croton_inputs, croton_outputs[0] if kind in (Function, _InplaceFunction) and single else
                         croton_outputs, [(unwrap(target), unwrap(value)) for target, value in checked.items()],
                         [(unwrap(old), unwrap(new)) for old, new in pairs], allow_input_downcast, name, on_unused_input,
                         no_default_updates is True]
     with mode.scope():
         f = _compiled(mode.kind_of(kind), croton_arguments, [i.variable for i in explicit], results, pairs)
-    f._describe(given, explicit, [o.variable for o in outs], checked, pairs, mode, arguments, profile, names)
-    f._written = written
+    f._describe(ins, explicit, [o.variable for o in outs], checked, pairs, mode, arguments, profile, names)
+    f._inplace = inplace
     if is_stateful:
         f._bind(states, outs, names, single)
     return f
 
 
 def _compiled(kind, arguments, inputs, results, pairs):
-    """The compiled function. UnusedInputError where Theano would raise it."""
+    """The compiled function. UnusedInputError if Theano would raise it."""
     try:
         return kind(*arguments)
     except MissingInputError:
-        asked = arguments[6] or config.on_unused_input
-        if asked == "raise" and not _all_used(inputs, results, pairs):
+        on_unused_input = arguments[6] or config.on_unused_input
+        if on_unused_input == "raise" and not _all_used(inputs, results, pairs):
             raise UnusedInputError(f"theano.function was asked to create a function computing outputs given certain "
                                    f"inputs, but one of {inputs} is not part of the computational graph needed to "
                                    "compute the outputs, and another one is missing") from None
@@ -392,19 +395,20 @@ def _compiled(kind, arguments, inputs, results, pairs):
         return kind(*arguments)
 
 
-def _add_default_updates(outputs, updates, kept):
-    """Default updates of all that outputs and updates use, as far as there is no other one and it is not to be kept."""
+def _add_default_updates(outputs, updates, excluded):
+    """Adds the default updates of shared variables that outputs and updates use, except those that have an update or
+    are excluded."""
     pending = [o.variable for o in outputs] + list(updates.values())
     while pending:
         for x in graph.inputs([pending.pop()]):
             value = getattr(x, "_default_update", None)
-            if value is not None and x not in updates and x not in kept:
+            if value is not None and x not in updates and x not in excluded:
                 updates[x] = value
                 pending.append(value)
 
 
-def _kept(no_default_updates):
-    """The shared variables that are not to be updated by default, as far as they are listed."""
+def _without_default_update(no_default_updates):
+    """The listed shared variables that are not updated by default."""
     if isinstance(no_default_updates, bool):
         return []
     if not isinstance(no_default_updates, (list, tuple)):
@@ -412,16 +416,16 @@ def _kept(no_default_updates):
     return no_default_updates
 
 
-def _written(inputs, outputs, accept_inplace):
-    """Pairs of positions: of an output that a function of theano.tensor.inplace made, and of the input that it is written
-    to. Inputs that may be written to say mutable, or the function accept_inplace."""
+def _inplace_pairs(inputs, outputs, accept_inplace):
+    """Pairs of positions: of an output of a function of theano.tensor.inplace, and of the input that it is written to.
+    Inputs may be written to if they are mutable, or if the function has accept_inplace."""
     at = {i.variable: position for position, i in enumerate(inputs) if i.mutable or accept_inplace}
     pairs = [(number, at.get(getattr(o.variable, "_written_to", None))) for number, o in enumerate(outputs)]
     return [(number, position) for number, position in pairs if position is not None]
 
 
 def _all_used(inputs, outputs, pairs):
-    """Whether Theano would say that all inputs are used: a gradient depends on what its cost depends on."""
+    """Whether all inputs are used in Theano's sense: a gradient depends on all variables that its cost depends on."""
     if len(set(inputs)) != len(inputs):
         return False
     seen, pending = set(), outputs + [new for _, new in pairs]
@@ -437,30 +441,30 @@ def _all_used(inputs, outputs, pairs):
 
 
 def _check_masked(inputs, results, on_unused):
-    """An input that is only needed by another input is unused: UnusedInputError unless that is to be ignored."""
+    """UnusedInputError, unless that is ignored, for an input that only another input depends on."""
     if (on_unused or config.on_unused_input) != "raise":
         return
-    given = [i.variable for i in inputs]
-    if all(x.owner is None for x in given):  # none is made of another
+    variables = [i.variable for i in inputs]
+    if all(x.owner is None for x in variables):  # no input depends on another
         return
-    reached = set(graph.ancestors(results, given))
-    for x in given:
-        if x not in reached and any(x in graph.ancestors([other]) for other in given if other is not x):
+    reached = set(graph.ancestors(results, variables))
+    for x in variables:
+        if x not in reached and any(x in graph.ancestors([other]) for other in variables if other is not x):
             raise UnusedInputError(f"theano.function was asked to create a function computing outputs given certain "
-                                   f"inputs, but an input is made of {x}, which is another one and so not needed; pass "
-                                   "on_unused_input=ignore")
+                                   f"inputs, but the input {x} is not needed, since another input is computed from it; "
+                                   "pass on_unused_input=ignore")
 
 
 def _check_inputs(inputs):
     for i in inputs:
         if i.variable.type is None or not hasattr(i.variable, "dtype"):
-            raise TypeError(f"{i.variable} is no input of a function: it is of type {i.variable.type}")
+            raise TypeError(f"{i.variable} cannot be an input of a function: it is of type {i.variable.type}")
 
 
 def pfunc(params, outputs=None, mode=None, updates=None, givens=None, no_default_updates=False, accept_inplace=False,
           name=None, rebuild_strict=True, allow_input_downcast=None, profile=None, on_unused_input=None,
           output_keys=None):
-    """function, by the name that it has within Theano."""
+    """The function of `function`, under its name inside of Theano."""
     return function(params, outputs, mode, updates, givens, no_default_updates, accept_inplace, name, rebuild_strict,
                     allow_input_downcast, profile, on_unused_input)
 

@@ -1,5 +1,5 @@
-"""theano.config: Theano's flags. Those that Croton has set Croton's; others are kept, so that programs that look at
-them or set them run. THEANO_FLAGS and .theanorc are read once, when the package is imported."""
+"""theano.config: Theano's flags. Flags that Croton also has set Croton's; others are only stored, so that programs that
+read or set them run. THEANO_FLAGS and .theanorc are read once, when the package is imported."""
 
 import configparser
 import contextlib
@@ -16,14 +16,15 @@ from croton.flags import change_flags as croton_change_flags
 
 _FLOATS = ("float16", "float32", "float64")
 
-# Flags that only are remembered, with the values that they start with. Those of several parts are objects of their own.
+# Flags that are only stored, with their defaults. A name with a dot is a flag of a section.
 _DEFAULTS = {
     "allow_gc": True, "assert_no_cpu_op": "ignore", "autocast_float": "numpy+floatX", "base_compiledir": "",
     "cast_policy": "custom", "check_input": True, "compiledir": "", "compute_test_value": "off",
-    "compute_test_value_opt": "off", "contexts": "", "cxx": "", "deterministic": "default", "enable_initial_driver_test":
-    True, "exception_verbosity": "low", "force_device": False, "gcc.cxxflags": "", "blas.ldflags": "", "gpuarray.preallocate":
-    0.0, "gpuarray.sched": "default", "dnn.enabled": "auto", "dnn.conv.algo_fwd": "small", "dnn.conv.algo_bwd_data":
-    "none", "dnn.conv.algo_bwd_filter": "none", "init_gpu_device": "", "int_division": "int", "lib.amdlibm": False,
+    "compute_test_value_opt": "off", "contexts": "", "cxx": "", "deterministic": "default",
+    "enable_initial_driver_test": True, "exception_verbosity": "low", "force_device": False, "gcc.cxxflags": "",
+    "blas.ldflags": "", "gpuarray.preallocate": 0.0, "gpuarray.sched": "default", "dnn.enabled": "auto",
+    "dnn.conv.algo_fwd": "small", "dnn.conv.algo_bwd_data": "none", "dnn.conv.algo_bwd_filter": "none",
+    "init_gpu_device": "", "int_division": "int", "lib.amdlibm": False,
     "lib.cnmem": 0.0, "linker": "cvm", "mode": "Mode", "nvcc.fastmath": False, "openmp": False,
     "openmp_elemwise_minsize": 200000, "optimizer": "fast_run", "optimizer_excluding": "", "optimizer_including": "",
     "optimizer_verbose": False, "on_opt_error": "warn", "on_shape_error": "warn", "pickle_test_value": True,
@@ -39,8 +40,9 @@ _DEFAULTS = {
     "NanGuardMode.inf_is_error": True, "NanGuardMode.big_is_error": True, "conv.assert_shape": False, "metaopt.verbose":
     0, "cmodule.mac_framework_link": False, "cuda.root": "", "pthreads": False, "optimizer_requiring": "",
     "compiledir_format": "", "compile.wait": 5, "compile.timeout": 0, "dnn.conv.algo_bwd": "", "dnn.base_path": "",
-    "dnn.include_path": "", "dnn.library_path": "", "dnn.bin_path": "", "gpuarray.cache_path": "", "gpuarray.single_stream":
-    True, "nvcc.flags": "", "nvcc.compiler_bindir": "", "nvcc.cudafe": "heuristic", "NanGuardMode.action": "raise",
+    "dnn.include_path": "", "dnn.library_path": "", "dnn.bin_path": "", "gpuarray.cache_path": "",
+    "gpuarray.single_stream": True, "nvcc.flags": "", "nvcc.compiler_bindir": "", "nvcc.cudafe": "heuristic",
+    "NanGuardMode.action": "raise",
 }
 _CHOICES = {
     "floatX": _FLOATS, "compute_test_value": ("off", "ignore", "warn", "raise", "pdb"),
@@ -54,7 +56,7 @@ _CROTON_FLAGS = {"floatX": "floatX", "on_unused_input": "on_unused_input", "prin
 
 
 class _Section:
-    """A group of flags, such as config.gpuarray."""
+    """A section of flags, such as config.gpuarray."""
 
     def __init__(self, root, prefix):
         object.__setattr__(self, "_root", root)
@@ -105,7 +107,7 @@ class Config:
             _croton.set_flag(_CROTON_FLAGS[name], str(value).lower() if isinstance(value, bool) else str(value))
         else:
             old = self._values.get(name)
-            self._values[name] = _like(old, value)
+            self._values[name] = _converted(old, value)
             if name in ("optimizer", "mode"):
                 _set_optimizer(self._values)
 
@@ -129,8 +131,8 @@ def _has_gpu():
     return any(d.kind == "real" for d in _croton.devices()) if hasattr(_croton, "devices") else False
 
 
-def _like(old, value):
-    """The value as the kind of what was there: flags from files are texts."""
+def _converted(old, value):
+    """The value converted to the type of the old one: flags from files are texts."""
     if not isinstance(value, str) or isinstance(old, str) or old is None:
         return value
     if isinstance(old, bool):
@@ -150,9 +152,9 @@ config = Config()
 
 
 class change_flags(contextlib.ContextDecorator):
-    """Changes flags within a scope, for the calling thread where they are Croton's: `with change_flags(floatX="float32"):`,
-    or as a decorator. device="cuda1" means where functions called in the scope run (values stay where they are).
-    AttributeError for a flag that there is not, ValueError for a value that it does not take; nothing has changed then.
+    """Changes flags in a scope: `with change_flags(floatX="float32"):`, or as a decorator. Croton's flags change for
+    the calling thread only. device="cuda1": functions called in the scope run there (values do not move).
+    AttributeError for an unknown flag and ValueError for an invalid value, with no change.
     """
 
     def __init__(self, args=(), **flags):
@@ -233,17 +235,17 @@ def _from_text(text):
 _PROPER_NAMES = {name.lower(): name for name in [*_DEFAULTS, *_CROTON_FLAGS, "device", "floatX"]}
 
 
-def _nearly(name):
-    """The flag that a name that is none was most likely meant to be."""
+def _nearest_flag(name):
+    """The flag that an unknown name was most likely meant to be, or None."""
     if name in _PROPER_NAMES.values() or name.startswith(("warn.", "experimental.", "unittests.")):
         return None
     return next(iter(difflib.get_close_matches(name, _PROPER_NAMES.values(), 1, 0.75)), None)
 
 
 def read_settings():
-    """floatX=float64, as Theano starts, then .theanorc (or the files of THEANORC), then THEANO_FLAGS; what CROTON_FLAGS
-    says of the same flags stays. A note says that Croton has flags of its own, once, where a file was found. A name that
-    Theano does not know is taken, as by Theano; one that is nearly one that it knows is said."""
+    """Sets floatX=float64, Theano's default, then the flags of .theanorc (or the files of THEANORC), then of
+    THEANO_FLAGS; flags that CROTON_FLAGS sets do not change. If a file is found, it prints a note about Croton's own
+    flags. Unknown names are accepted, as in Theano; it prints a warning for one that resembles a known name."""
     set_by_croton = {f.name for f in _croton.flags() if f.origin not in ("", "default")}
     settings = [("floatX", "float64")]
     files = os.environ.get("THEANORC", os.path.join(os.path.expanduser("~"), ".theanorc"))
@@ -258,8 +260,8 @@ def read_settings():
         name = _PROPER_NAMES.get(name.lower(), name)
         if name in set_by_croton and name in (*_CROTON_FLAGS, "device"):
             continue
-        if near := _nearly(name):
-            print(f"croton.theano: there is no flag {name}; did you mean {near}? It is taken, and changes nothing",
+        if near := _nearest_flag(name):
+            print(f"croton.theano: there is no flag {name}; did you mean {near}? It has no effect",
                   file=sys.stderr)
         if name == "device" and value == "cpu":
             _croton.set_flag("device", "cpu")
@@ -268,5 +270,5 @@ def read_settings():
 
 
 def asarray(a, dtype, order=None):
-    """numpy.asarray with "floatX" as a dtype too: theano._asarray."""
+    """numpy.asarray that also accepts the dtype "floatX": theano._asarray."""
     return numpy.asarray(a, dtype=config.floatX if str(dtype) == "floatX" else dtype, order=order)

@@ -1,13 +1,14 @@
-"""Where functions keep the values of their inputs and states between calls: f.container[x], f.value[x], f[x]."""
+"""Containers of the values of a function's inputs and states between calls: f.container[x], f.value[x], f[x]."""
 
-_TWICE = object()
+_AMBIGUOUS = object()
 
 
 class Container:
-    """The value of an input: `storage` is a list that holds nothing else, `value` and `data` are what is in it.
+    """The value of an input: `storage` is a list with the value as its only element, `value` and `data` are that
+    element.
 
-    Functions that share a container share the state. A value that is set is converted as an argument is: TypeError for
-    one that the type does not take.
+    Functions that share a container share the state. A value is converted as an argument is: TypeError for an invalid
+    one.
     """
 
     readonly = False
@@ -80,13 +81,13 @@ class _SharedStorage:
 
 class Containers:
     """f.container: the containers of a function's inputs, by position, variable or name, and of its shared variables,
-    by variable or name. KeyError for what there is not, TypeError for a name that is there twice."""
+    by variable or name. KeyError for an unknown key, TypeError for an ambiguous name."""
 
     def __init__(self, inputs, containers, shared):
         self._found = {}
-        for position, (given, container) in enumerate(zip(inputs, containers)):
-            self._found[position] = self._found[given.variable] = self._found[given] = container
-            self._name(given.name, container)
+        for position, (x, container) in enumerate(zip(inputs, containers)):
+            self._found[position] = self._found[x.variable] = self._found[x] = container
+            self._name(x.name, container)
         for x in shared:
             self._found.setdefault(x, x.container)
             if x.name not in self._found:
@@ -94,14 +95,14 @@ class Containers:
 
     def _name(self, name, container):
         if name is not None:
-            self._found[name] = _TWICE if name in self._found else container
+            self._found[name] = _AMBIGUOUS if name in self._found else container
 
     def __getitem__(self, key):
         try:
             found = self._found[key]
         except KeyError:
             raise KeyError(f"Unknown input or state: {key}") from None
-        if found is _TWICE:
+        if found is _AMBIGUOUS:
             raise TypeError(f"Ambiguous name: {key} - please check the names of the inputs of your function for "
                             "duplicates.")
         return found
@@ -114,7 +115,7 @@ class Containers:
 
 
 class Values:
-    """f.value[x]: what is in the container of x. TypeError for what there is not."""
+    """f.value[x]: the value in the container of x. TypeError for an unknown x."""
 
     def __init__(self, containers):
         self._containers = containers

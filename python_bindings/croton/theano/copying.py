@@ -1,5 +1,5 @@
-"""Copies of compiled functions: they are compiled again of arguments in which variables are replaced, all together, so
-that what was one variable stays one."""
+"""Copies of compiled functions: they are compiled again from arguments in which variables are replaced, all at once, so
+that equal variables stay equal."""
 
 import copy
 
@@ -14,7 +14,8 @@ _WITH_VARIABLES = ("inputs", "outputs", "updates", "givens", "no_default_updates
 
 
 def replaced(arguments, replace, kind=Variable):
-    """The arguments of theano.function with replace(v) for each variable v in them, or for what is of another kind."""
+    """The arguments of theano.function with replace(v) for each variable v in them, or for each object of another
+    kind."""
     return {key: _replaced(value, replace, kind) if key in _WITH_VARIABLES else value
             for key, value in arguments.items()}
 
@@ -39,23 +40,23 @@ def variables_in(arguments):
     """All variables in the arguments, each once."""
     found = {}
 
-    def see(x):
+    def collect(x):
         found[x] = None
         return x
 
-    replaced(arguments, see)
+    replaced(arguments, collect)
     return list(found)
 
 
 def cloned(arguments, pairs):
-    """The arguments with {old: new} replaced within all expressions."""
+    """The arguments with {old: new} replaced in all expressions."""
     found = variables_in(arguments)
     new = dict(zip(found, clone(found, pairs)))
     return replaced(arguments, new.__getitem__)
 
 
-def deeply(arguments, memo):
-    """A deep copy of the arguments: of copies of their inputs and shared variables."""
+def deep_copied(arguments, memo):
+    """A deep copy of the arguments, with copies of their inputs and shared variables."""
     found = variables_in(arguments)
     pairs = {x: copy.deepcopy(x, memo) for x in graph.inputs(found) if not hasattr(x, "data")}
     for old, new in zip(found, clone(found, pairs)):
@@ -64,7 +65,7 @@ def deeply(arguments, memo):
 
 
 def as_copy(arguments, name):
-    """The arguments of a copy: its outputs are a list, as those of Theano's copies are, and inputs may be unused."""
+    """The arguments of a copy: its outputs are a list, as in Theano, and inputs may be unused."""
     outputs = arguments["outputs"]
     if isinstance(outputs, dict):
         outputs = [outputs[key] for key in sorted(outputs)]
@@ -90,8 +91,8 @@ def _is_update(x):
 
 
 def swapped(arguments, shared, swap):
-    """The arguments with shared variables replaced: {shared or its name: shared}. ValueError for one that is not there,
-    TypeError where the types differ."""
+    """The arguments with shared variables replaced: {shared or its name: shared}. ValueError for an unknown one,
+    TypeError if the types differ."""
     by_name = {x.name: x for x in shared if x.name}
     pairs = {}
     for old, new in swap.items():

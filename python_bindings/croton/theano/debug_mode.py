@@ -1,4 +1,4 @@
-"""theano.compile.debugmode: a mode in which calls are checked, and the errors that it raises."""
+"""theano.compile.debugmode: a mode that checks calls, and its errors."""
 
 import contextlib
 import copy
@@ -14,53 +14,54 @@ from .configuration import config
 
 
 class DebugModeError(Exception):
-    """Base of what DebugMode raises."""
+    """Base of the errors of DebugMode."""
 
 
 class BadThunkOutput(DebugModeError, _croton.VerificationError):
-    """A kernel computes something else than the graph as it was written says."""
+    """A kernel's result differs from that of the graph before rewriting."""
 
 
 BadCLinkerOutput = BadThunkOutput
 
 
 class BadOptimization(DebugModeError, _croton.VerificationError):
-    """A rewriting rule has changed what the graph computes; the message names it."""
+    """A rewrite rule has changed the graph's result; the message names the rule."""
 
 
 class BadDestroyMap(DebugModeError):
-    """perform of an op in Python has written to an input that its destroy_map does not name."""
+    """perform of an op in Python has written to an input that is not in its destroy_map."""
 
 
 class BadViewMap(DebugModeError):
-    """perform of an op in Python has returned memory of an input that neither its view_map nor its destroy_map names."""
+    """perform of an op in Python has returned memory of an input that is neither in its view_map nor in its
+    destroy_map."""
 
 
 class StochasticOrder(DebugModeError):
-    """For programs that catch it: Theano's rewriting was not the same each time. Croton's is."""
+    """For programs that catch it: Theano's rewriting could differ between runs. Croton's is deterministic."""
 
 
 class InvalidValueError(DebugModeError):
-    """A value that is not one of its variable's type."""
+    """A value that does not have its variable's type."""
 
 
 class _NotFinite(InvalidValueError, _croton.NanError):
-    """A value that is NaN or infinite, with check_isfinite."""
+    """A NaN or infinite value, with check_isfinite."""
 
 
 def _option(name):
-    """An argument of DebugMode, or what theano.config.DebugMode says where None was given."""
-    return property(lambda self: getattr(config.DebugMode, name) if self._asked[name] is None else self._asked[name])
+    """An argument of DebugMode, or the flag of theano.config.DebugMode if it is None."""
+    return property(
+        lambda self: getattr(config.DebugMode, name) if self._options[name] is None else self._options[name])
 
 
 class DebugMode(modes.Mode):
-    """Every call is compared with the graph as it was written, in double precision (Croton's flag mode=verify).
+    """A mode that compares every call with the graph before rewriting, in double precision (Croton's flag mode=verify).
 
-    check_isfinite: NaN and infinities are errors (nan_guard=nan+inf). check_py_code: what perform of ops in Python does
-    with its inputs is checked, by their destroy_map and view_map. The others are remembered: there is no C code of ops to
-    compare with, rewriting takes the same way each time (stability_patience), and memory of results is Croton's own
-    (check_preallocated_output, require_matching_strides). ValueError where neither check_c_code nor check_py_code is
-    asked for.
+    check_isfinite: NaN and infinities are errors (nan_guard=nan+inf). check_py_code: checks that perform of ops in
+    Python uses its inputs as destroy_map and view_map declare. The others are only stored: there is no C code of ops to
+    compare with, rewriting is deterministic (stability_patience), and Croton allocates the memory of results
+    (check_preallocated_output, require_matching_strides). ValueError if neither check_c_code nor check_py_code is set.
     """
 
     stability_patience, check_c_code, check_py_code = _option("patience"), _option("check_c"), _option("check_py")
@@ -70,9 +71,9 @@ class DebugMode(modes.Mode):
     def __init__(self, optimizer="fast_run", stability_patience=None, check_c_code=None, check_py_code=None,
                  check_isfinite=None, check_preallocated_output=None, require_matching_strides=None, linker="cvm"):
         super().__init__(linker, optimizer)
-        self._asked = {"patience": stability_patience, "check_c": check_c_code, "check_py": check_py_code, "check_finite":
-                       check_isfinite, "check_preallocated_output": check_preallocated_output, "check_strides":
-                       require_matching_strides}
+        self._options = {"patience": stability_patience, "check_c": check_c_code, "check_py": check_py_code,
+                         "check_finite": check_isfinite, "check_preallocated_output": check_preallocated_output,
+                         "check_strides": require_matching_strides}
         if not self.check_c_code and not self.check_py_code:
             raise ValueError("DebugMode has to check at least one of c and py code")
 
@@ -103,22 +104,22 @@ class DebugMode(modes.Mode):
 modes.predefined_modes.update({"DebugMode": DebugMode(), "DEBUG_MODE": DebugMode()})
 
 
-class _Here(threading.local):
-    """How many calls that check ops in Python this thread is in."""
+class _Thread(threading.local):
+    """The number of calls with checks of ops in Python that this thread is in."""
 
     calls = 0
 
 
-_here = _Here()
+_thread = _Thread()
 
 
 @contextlib.contextmanager
 def _checking():
-    _here.calls += 1
+    _thread.calls += 1
     try:
         yield
     finally:
-        _here.calls -= 1
+        _thread.calls -= 1
 
 
 class _CheckedCall:
@@ -129,25 +130,25 @@ class _CheckedCall:
 
 @functools.cache
 def _checked(kind):
-    """The class of functions with checks of ops in Python while they are called."""
+    """The class of functions whose calls check ops in Python."""
     return type(kind.__name__, (_CheckedCall, kind), {})
 
 
-def check_perform(op, node, given, inputs, outputs):
-    """What perform did: `inputs` were copies of `given`. Nothing outside of calls in DebugMode."""
-    if _here.calls == 0:
+def check_perform(op, node, originals, inputs, outputs):
+    """Checks what perform did to `inputs`, which were copies of `originals`. Only in calls in DebugMode."""
+    if _thread.calls == 0:
         return
     destroyed = {i for listed in op.destroy_map.values() for i in listed}
-    for i, (before, after) in enumerate(zip(given, inputs)):
+    for i, (before, after) in enumerate(zip(originals, inputs)):
         if i not in destroyed and numpy.asarray(before).tobytes() != after.tobytes():
-            raise BadDestroyMap(f"{op}: perform has changed its input {i}, which destroy_map ({op.destroy_map}) does not "
-                                "name")
+            raise BadDestroyMap(f"{op}: perform has changed its input {i}, which destroy_map ({op.destroy_map}) does "
+                                "not name")
     for o, (value, declared) in enumerate(zip(outputs, node.outputs)):
         if not isinstance(value, (numpy.ndarray, numpy.generic)):
             continue
         if value.dtype != declared.type.dtype or value.ndim != declared.type.ndim:
-            raise InvalidValueError(f"{op}: perform has set output {o} to an array of dtype {value.dtype} and {value.ndim} "
-                                    f"dimensions; its type is {declared.type}")
+            raise InvalidValueError(f"{op}: perform has set output {o} to an array of dtype {value.dtype} and "
+                                    f"{value.ndim} dimensions; its type is {declared.type}")
         named = [*op.view_map.get(o, []), *op.destroy_map.get(o, [])]
         for i, array in enumerate(inputs):
             if i not in named and numpy.may_share_memory(value, array):

@@ -1,4 +1,4 @@
-"""The givens of theano.function: variables that others stand in for."""
+"""The givens of theano.function: replacements of variables."""
 
 import copy
 
@@ -11,15 +11,14 @@ from .wrapping import unwrap, wrap
 
 
 def pairs_of(givens, strict=True):
-    """Pairs of each variable and what stands in for it, of the same type. TypeError where it is of another one, unless not
-    strict."""
+    """Pairs (variable, replacement) of the same type. TypeError for a replacement of another type, if strict."""
     pairs = []
     for item in (givens.items() if isinstance(givens, dict) else givens or []):
         old, new = item
         if isinstance(old, In):
             old = old.variable
         if not isinstance(old, Variable):
-            raise TypeError(f"givens: {old!r} is no variable")
+            raise TypeError(f"givens: {old!r} is not a variable")
         if not isinstance(new, Variable):
             new = wrap(_croton.constant(old.type.filter(new)))
         pairs.append((old, _of_type(old, new, strict)))
@@ -39,7 +38,7 @@ def _of_type(old, new, strict):
 
 
 def check(inputs, pairs):
-    """RuntimeError where an input is replaced, ValueError where a variable is replaced twice."""
+    """RuntimeError if an input is replaced, ValueError if a variable is replaced twice."""
     variables = {i.variable for i in inputs}
     for old, _ in pairs:
         if old in variables:
@@ -55,11 +54,12 @@ def check(inputs, pairs):
     replaced = {old for old, _ in pairs}
     for old, new in pairs:
         if any(x in replaced and x is not old for x in graph.ancestors([new])) and new not in replaced:
-            raise AssertionError(f"givens: what stands for {old} depends on another variable that is replaced")
+            raise AssertionError(f"givens: the replacement of {old} depends on another variable that is replaced")
 
 
 def must_be_cloned(pairs):
-    """Whether the expressions must be built anew: what stands in has another type, or is made of what it replaces."""
+    """Whether the expressions must be built again: a replacement has another type, or depends on the variable that it
+    replaces."""
     return any(unwrap(old).dtype != unwrap(new).dtype or unwrap(old).sizes != unwrap(new).sizes or
                old in graph.ancestors([new]) for old, new in pairs)
 
@@ -67,10 +67,10 @@ def must_be_cloned(pairs):
 def applied(inputs, outputs, updates, pairs):
     """In and Out objects and updates with all variables replaced, once."""
     known = {unwrap(old): unwrap(new) for old, new in pairs}
-    alike = all((old.dtype, old.ndim) == (new.dtype, new.ndim) for old, new in known.items())
+    same_types = all((old.dtype, old.ndim) == (new.dtype, new.ndim) for old, new in known.items())
 
     def replaced(x):
-        return wrap(_croton.clone(unwrap(x), known) if alike else _rebuilt(unwrap(x), known))
+        return wrap(_croton.clone(unwrap(x), known) if same_types else _rebuilt(unwrap(x), known))
 
     inputs, outputs = [copy.copy(i) for i in inputs], [SymbolicOutput(replaced(o.variable), o.borrow) for o in outputs]
     for i in inputs:
@@ -79,22 +79,22 @@ def applied(inputs, outputs, updates, pairs):
 
 
 def _rebuilt(variable, known):
-    """The variable with others in the places of what they are known to stand for. Each op is applied anew, so they may
-    have another dtype or number of dimensions where the ops take that. TypeError for loops and ops of the user, which cannot
-    be applied anew."""
+    """The variable with those in `known` replaced. Each op is applied again, so replacements may have another dtype or
+    number of dimensions, if the ops accept that. TypeError for loops and the user's ops, which cannot be applied
+    again."""
     pending = [variable]
     while pending:
         x = pending[-1]
-        made = None if x in known else _croton.application(x, attributes=True)
-        missing = [i for i in made[1] if i not in known] if made else []
+        application = None if x in known else _croton.application(x, attributes=True)
+        missing = [i for i in application[1] if i not in known] if application else []
         if missing:
             pending.extend(missing)
             continue
         pending.pop()
         if x not in known:
-            inputs = [known[i] for i in made[1]] if made else []
+            inputs = [known[i] for i in application[1]] if application else []
             known[x] = x
-            if made and inputs != list(made[1]):
-                known[x] = _croton.apply_again(made[0], inputs, made[2])
+            if application and inputs != list(application[1]):
+                known[x] = _croton.apply_again(application[0], inputs, application[2])
                 known[x].name = x.name
     return known[variable]

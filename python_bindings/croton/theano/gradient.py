@@ -1,4 +1,4 @@
-"""theano.gradient: gradients, and what stands in the way of them."""
+"""theano.gradient: gradients, and functions that stop or change them."""
 
 from .cloning import clone  # noqa: F401
 from .gradients import (ConsiderConstant, DisconnectedGrad, DisconnectedInputError, GradClip, GradScale,  # noqa: F401

@@ -1,4 +1,4 @@
-"""Gradients."""
+"""Gradients, Jacobians and Hessians, and functions that stop or change gradients."""
 
 from croton import _croton
 
@@ -20,12 +20,12 @@ def _list(x):
 def _variables(x, what):
     for v in _list(x):
         if not isinstance(v, Variable):
-            raise TypeError(f"{what}: {v!r} is no symbolic variable")
+            raise TypeError(f"{what}: {v!r} is not a symbolic variable")
     return unwrap(x)
 
 
-def _no_name(results, cost, wrt):
-    """Gradients are called (dcost/dx), where both have names."""
+def _name_gradients(results, cost, wrt):
+    """Names gradients (dcost/dx), if both have names."""
     for g, x in zip(_list(results), _list(wrt)):
         if g is not None and g.name is None and cost is not None and cost.name and x.name and g.owner is not None:
             g.name = f"(d{cost.name}/d{x.name})"
@@ -35,10 +35,10 @@ def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_nam
          return_disconnected="zero", null_gradients="raise"):
     """The gradient of a scalar cost with respect to a variable, or to each of a list.
 
-    disconnected_inputs: what is done with a variable that the cost does not depend on: "raise"
-    (DisconnectedInputError), "warn" or "ignore"; then it is what return_disconnected says: "zero", "None",
-    "Disconnected". known_grads: {variable: gradient} to start from; the cost may be None then. consider_constant:
-    variables that nothing flows through. TypeError for a cost that is no real scalar.
+    disconnected_inputs: for a variable that the cost does not depend on: "raise" (DisconnectedInputError), "warn" or
+    "ignore"; its gradient is then that of return_disconnected: "zero", "None" or "Disconnected". known_grads: given
+    gradients, {variable: gradient}; with these the cost may be None. consider_constant: variables that gradients do not
+    flow through. TypeError for a cost that is not a real scalar.
     """
     if cost is None and not known_grads:
         raise AssertionError("cost and known_grads can't both be None.")
@@ -46,7 +46,7 @@ def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_nam
         raise ValueError(f"Can't differentiate a NaN cost. cost is NaN because {cost.type.why_null}")
     if isinstance(getattr(cost, "type", None), types.DisconnectedType):
         if disconnected_inputs == "raise":
-            raise DisconnectedInputError("grad: the cost is disconnected: it depends on nothing")
+            raise DisconnectedInputError("grad: the cost is disconnected: it depends on no variable")
         cost = as_variable(0.0)
     if cost is not None:
         cost = as_variable(cost)
@@ -68,7 +68,7 @@ def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_nam
             raise NullTypeGradError(f"grad: the known gradient of {x} is not defined: {g.type.why_null}")
         if isinstance(g, DisconnectedVariable):
             if disconnected_inputs == "raise":
-                raise DisconnectedInputError(f"grad: the known gradient of {x} is disconnected: nothing flows through it")
+                raise DisconnectedInputError(f"grad: the known gradient of {x} is disconnected")
             g = 0.0
         g = as_variable(g)
         if g.ndim == 0 and x.ndim != 0:  # one for all elements
@@ -77,28 +77,28 @@ def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_nam
             raise TypeError(f"the known gradient of {x} has {g.ndim} dimensions, not {x.ndim}")
         known[unwrap(x)] = unwrap(g)
     if cost is not None and not cost.dtype.startswith("float"):
-        # A cost of integers has the gradient 0 where it depends on a variable, and 1 by itself.
+        # An integer cost has the gradient 0 by variables that it depends on, and 1 by itself.
         if not isinstance(wrt, (list, tuple)) and wrt is cost:
-            return _depending([wrap(_croton.ones_like(_croton.cast(cost._croton, "floatX")))], [cost])[0]
+            return _with_dependencies([wrap(_croton.ones_like(_croton.cast(cost._croton, "floatX")))], [cost])[0]
         cost = wrap(_croton.zero_grad(_croton.cast(cost._croton, "floatX")))
     arguments = [unwrap(cost), unwrap(_list(wrt)), unwrap(consider_constant), disconnected_inputs, add_names, known]
     results = wrap(_croton.grad(*arguments, return_disconnected, null_gradients))
     if null_gradients == "return" and any(g is None for g in results):
-        connected = _croton.grad(*arguments, "zero", null_gradients)  # None where there is no gradient
-        results = [_null(cost, x) if there is None else g for x, g, there in zip(_list(wrt), results, connected)]
-    # For Theano a gradient depends on all that the cost does, also where it is 0 or 1.
-    _depending(results, [cost, *_list(wrt), *(known_grads or {})])
+        connected = _croton.grad(*arguments, "zero", null_gradients)  # None for undefined gradients
+        results = [_null(cost, x) if g0 is None else g for x, g, g0 in zip(_list(wrt), results, connected)]
+    # In Theano a gradient depends on all variables that the cost depends on, even if it is 0 or 1.
+    _with_dependencies(results, [cost, *_list(wrt), *(known_grads or {})])
     if return_disconnected == "Disconnected":
         results = [types.DisconnectedType()() if g is None else g for g in results]
     if add_names:
-        _no_name(results, cost, wrt)
+        _name_gradients(results, cost, wrt)
     if isinstance(wrt, (list, tuple)):
         return type(wrt)(results)
     return results[0]
 
 
-def _depending(results, inputs):
-    """The results, which count as made of the inputs, though they may be constants."""
+def _with_dependencies(results, inputs):
+    """The results, marked as depending on the inputs, though they may be constants."""
     for g in results:
         if isinstance(g, TensorVariable):
             g._depends_on = [x for x in inputs if isinstance(x, Variable)]
@@ -110,14 +110,14 @@ def _null(cost, x):
 
 
 def Lop(f, wrt, eval_points, consider_constant=None, disconnected_inputs="raise"):
-    """The eval points times the Jacobian of f, from the left."""
+    """The product of the eval points, from the left, with the Jacobian of f."""
     results = _croton.Lop(unwrap(_list(f)), unwrap(_list(wrt)), [unwrap(as_variable(p)) for p in _list(eval_points)],
                           unwrap(consider_constant), disconnected_inputs)
-    return _as_asked(results, wrt)
+    return _like(results, wrt)
 
 
 def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="zero"):
-    """The Jacobian of f times the eval points, from the right."""
+    """The product of the Jacobian of f with the eval points, from the right."""
     points = [None if p is None else unwrap(as_variable(p)) for p in _list(eval_points)]
     if len(points) != len(_list(wrt)):
         raise ValueError("Rop: as many eval_points as variables in wrt are needed")
@@ -131,50 +131,51 @@ def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="
     try:
         results = _croton.Rop(unwrap(_list(f)), unwrap(_list(wrt)), points, disconnected_outputs)
     except NullTypeGradError as error:
-        raise ValueError(f"Rop: an op on the way has no R_op: {error}") from error
-    return _as_asked(_depending(wrap(results), [*_list(f), *_list(wrt), *_list(eval_points)]), f)
+        raise ValueError(f"Rop: an op between wrt and f has no R_op: {error}") from error
+    return _like(_with_dependencies(wrap(results), [*_list(f), *_list(wrt), *_list(eval_points)]), f)
 
 
-def _as_asked(results, asked):
+def _like(results, argument):
+    """The results in the form of the argument: a list, a tuple or a variable."""
     results = wrap(results)
-    if isinstance(asked, (list, tuple)):
-        return type(asked)(results)
+    if isinstance(argument, (list, tuple)):
+        return type(argument)(results)
     return results[0]
 
 
 def jacobian(expression, wrt, consider_constant=None, disconnected_inputs="raise"):
-    """All derivatives of a vector by each variable."""
+    """The Jacobian of a vector by each variable."""
     expression = as_variable(expression)
     if expression.ndim > 1:
         raise ValueError("jacobian expects a vector variable as `expression`. If not use flatten to make it a vector")
     result = _croton.jacobian(unwrap(expression), unwrap(_list(wrt)), unwrap(consider_constant), disconnected_inputs)
-    return _as_asked(_depending(wrap(result), [expression, *_list(wrt)]), wrt)
+    return _like(_with_dependencies(wrap(result), [expression, *_list(wrt)]), wrt)
 
 
 def hessian(cost, wrt, consider_constant=None, disconnected_inputs="raise"):
-    """The second derivatives of a scalar cost by each vector alone."""
+    """The Hessian of a scalar cost by each vector alone."""
     if cost.ndim != 0:
         raise AssertionError("cost should be a scalar")
     for x in _list(wrt):
         if x.ndim != 1:
             raise AssertionError(f"hessian expects a (list of) 1 dimensional variable as `wrt`; {x} has {x.ndim}")
-    return _as_asked(_croton.hessian(unwrap(cost), unwrap(_list(wrt)), unwrap(consider_constant), disconnected_inputs),
-                     wrt)
+    return _like(_croton.hessian(unwrap(cost), unwrap(_list(wrt)), unwrap(consider_constant), disconnected_inputs),
+                 wrt)
 
 
 def hessian_vector_product(cost, wrt, p, **grad_kwargs):
-    """The Hessian times vectors, without the Hessian."""
-    return _as_asked(_croton.hessian_times_vector(unwrap(cost), unwrap(_list(wrt)), unwrap(_list(p)), **grad_kwargs), wrt)
+    """The products of the Hessian with vectors, computed without the Hessian."""
+    return _like(_croton.hessian_times_vector(unwrap(cost), unwrap(_list(wrt)), unwrap(_list(p)), **grad_kwargs), wrt)
 
 
 def subgraph_grad(wrt, end, start=None, cost=None, details=False):
-    """Gradients of a part of an expression with respect to wrt and to end, where it begins."""
+    """The gradients of a part of an expression with respect to wrt and to end, the inputs of the part."""
     at_wrt, at_end = _croton.subgraph_grad(unwrap(wrt), unwrap(end), unwrap(start), unwrap(cost))
     return wrap(list(at_wrt)), wrap(list(at_end))
 
 
 def disconnected_grad(x):
-    """x, which no gradient flows through: it is no way to a variable."""
+    """x; gradients do not flow through it, and variables only reached through it are disconnected."""
     return wrap(_croton.disconnected_grad(unwrap(as_variable(x))))
 
 
@@ -187,29 +188,30 @@ consider_constant = zero_grad
 
 
 def undefined_grad(x):
-    """x; a gradient that comes through it raises NullTypeGradError."""
+    """x; a gradient through it raises NullTypeGradError."""
     return wrap(_croton.undefined_grad(unwrap(as_variable(x)), ""))
 
 
 def grad_clip(x, lower_bound, upper_bound):
-    """x; what flows back through it is clipped to the bounds."""
+    """x; the gradient that flows back through it is clipped to the bounds."""
     return wrap(_croton.grad_clip(unwrap(as_variable(x)), float(lower_bound), float(upper_bound)))
 
 
 def grad_scale(x, multiplier):
-    """x; what flows back through it is multiplied by the number."""
+    """x; the gradient that flows back through it is multiplied by the number."""
     return wrap(_croton.grad_scale(unwrap(as_variable(x)), float(multiplier)))
 
 
 def _mark(name, function, *parameters):
-    """The class of op that Theano has for one of these functions, which itself leaves no node of it in graphs."""
+    """Theano's op class of one of these functions; Croton's graphs have no node of it."""
     def __init__(self, *values):
         vars(self).update(zip(parameters, values, strict=True))
 
     def build(self, x):
         return function(x, *(getattr(self, p) for p in parameters))
 
-    return type(name, (CrotonOp,), {"__init__": __init__, "build": build, "__props__": parameters, "__module__": __name__,
+    return type(name, (CrotonOp,), {"__init__": __init__, "build": build, "__props__": parameters,
+                                    "__module__": __name__,
                                     "__doc__": f"{name}({', '.join(parameters)})(x): {function.__doc__}"})
 
 
@@ -222,13 +224,13 @@ disconnected_grad_, undefined_grad_ = DisconnectedGrad(), UndefinedGrad()
 
 
 def grad_not_implemented(op, x_pos, x, comment=""):
-    """What an op's grad gives for an input whose gradient nobody has written."""
+    """The result of an op's grad for an input whose gradient is not implemented."""
     return NullVariable(types.NullType(f"This variable is Null because the grad method for input {x_pos} ({x}) of the "
                                        f"{op} op is not implemented. {comment}"))
 
 
 def grad_undefined(op, x_pos, x, comment=""):
-    """What an op's grad gives for an input by which it has no derivative."""
+    """The result of an op's grad for an input by which it has no derivative."""
     return NullVariable(types.NullType(f"This variable is Null because the grad method for input {x_pos} ({x}) of the "
                                        f"{op} op is mathematically undefined. {comment}"))
 
@@ -238,7 +240,7 @@ def disconnected_type():
 
 
 def format_as(use_list, use_tuple, outputs):
-    """Outputs as a list, a tuple, or the only one."""
+    """The outputs as a list, a tuple, or the only one of them."""
     assert not (use_list and use_tuple), "Both flags cannot be simultaneously True"
     if use_list or use_tuple:
         outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]

@@ -1,4 +1,4 @@
-"""Graphs as Theano shows them: variables, the applications that made them, and walks over both."""
+"""Theano's graphs: variables, the applications of ops that compute them, and walks over both."""
 
 import itertools
 
@@ -6,7 +6,7 @@ _numbers = itertools.count()
 
 
 class scratchpad:
-    """A place for attributes of anybody's: x.tag.test_value."""
+    """An object for arbitrary attributes: x.tag.test_value."""
 
     def clear(self):
         self.__dict__.clear()
@@ -19,32 +19,32 @@ class scratchpad:
 
 
 class Variable:
-    """Base of all variables: a node of a graph with a type, a name, the application that made it, and a tag."""
+    """Base of all variables: a node of a graph with a type, a name, the application that computes it, and a tag."""
 
     _operands = ()  # the variables that it keeps alive
 
     def __init__(self, variable):
         self._croton = variable
-        self._own = None  # an Apply of a Python op; else it is looked up
+        self._owner = None  # an Apply of a Python op; else it is looked up
         self.tag = scratchpad()
 
     def _claim(self, apply, index):
-        self._own = apply
+        self._owner = apply
         self._index = index
 
     @property
     def owner(self):
-        """The application that made it (owner.op, owner.inputs), or None."""
-        if self._own is None:
-            self._own = self._applied() or False
-        return self._own or None
+        """The application that computes it (owner.op, owner.inputs), or None."""
+        if self._owner is None:
+            self._owner = self._applied() or False
+        return self._owner or None
 
     @owner.setter
     def owner(self, value):
-        self._own = value or False
+        self._owner = value or False
 
     def _applied(self):
-        """The application that made it, where none has claimed it."""
+        """The application that computes it, if none has claimed it."""
         return None
 
     @property
@@ -69,7 +69,7 @@ class Variable:
         return [] if self.owner is None else [self.owner]
 
     def clone(self):
-        """A variable of the same type and name that nothing made."""
+        """A variable of the same type and name, without an owner."""
         copy = self.type()
         copy.name = self.name
         copy.tag.__dict__.update(self.tag.__dict__)
@@ -92,7 +92,7 @@ class Variable:
 
 
 class Apply:
-    """An op applied to inputs: `x.owner` of what it gave."""
+    """An op applied to inputs: `x.owner` of its outputs."""
 
     def __init__(self, op, inputs, outputs):
         self.op = op
@@ -100,14 +100,14 @@ class Apply:
         self.outputs = list(outputs)
         self.tag = scratchpad()
         for i, output in enumerate(self.outputs):
-            if getattr(output, "_own", None) is None and hasattr(output, "_claim"):
+            if getattr(output, "_owner", None) is None and hasattr(output, "_claim"):
                 output._claim(self, i)
         compute = getattr(op, "_compute_outputs", None)  # of an op written in Python
         if compute is not None:
             compute(self)
 
     def claim(self):
-        """Makes this the application that has made its outputs, also those that another one has made."""
+        """Makes this the owner of its outputs, also of those that have another one."""
         for i, output in enumerate(self.outputs):
             output._claim(self, i)
 
@@ -116,12 +116,12 @@ class Apply:
         return self.default_output()
 
     def default_output(self):
-        """The only output, or that which op.default_output says; AttributeError where there are several."""
-        which = getattr(self.op, "default_output", None)
-        if which is not None:
-            if not isinstance(which, int) or not 0 <= which < len(self.outputs):
-                raise AttributeError(f"{self.op}.default_output should be an output index, not {which!r}")
-            return self.outputs[which]
+        """The only output, or that of op.default_output; AttributeError if there are several and no default."""
+        index = getattr(self.op, "default_output", None)
+        if index is not None:
+            if not isinstance(index, int) or not 0 <= index < len(self.outputs):
+                raise AttributeError(f"{self.op}.default_output should be an output index, not {index!r}")
+            return self.outputs[index]
         if len(self.outputs) != 1:
             raise AttributeError(f"{self.op}.default_output should be an output index.")
         return self.outputs[0]
@@ -141,7 +141,7 @@ class Apply:
 
 
 def ancestors(variables, blockers=None):
-    """All variables that these depend on and themselves, each once; nothing behind a blocker."""
+    """These variables and all that they depend on, each once; the search does not go beyond blockers."""
     stop = set(blockers or [])
     seen, order, pending = set(), [], list(variables)[::-1]
     while pending:
@@ -156,7 +156,7 @@ def ancestors(variables, blockers=None):
 
 
 def inputs(variables, blockers=None):
-    """The variables of `ancestors` that nothing made: inputs, constants and shared variables."""
+    """The variables of `ancestors` without an owner: inputs, constants and shared variables."""
     return [x for x in ancestors(variables, blockers) if x.owner is None]
 
 
@@ -171,13 +171,13 @@ def variables(inputs, outputs):
 
 
 def orphans(inputs, outputs):
-    """The variables that nothing made, and that are not among the inputs."""
-    given = set(inputs)
-    return [x for x in ancestors(outputs, inputs) if x.owner is None and x not in given]
+    """The variables without an owner that are not among the inputs."""
+    known = set(inputs)
+    return [x for x in ancestors(outputs, inputs) if x.owner is None and x not in known]
 
 
 def io_toposort(inputs, outputs):
-    """The applications between inputs and outputs, each behind those that it needs."""
+    """The applications between inputs and outputs in topological order."""
     order, seen = [], set()
     pending = [(x, False) for x in list(outputs)[::-1]]
     stop = set(inputs)

@@ -1,4 +1,4 @@
-"""What theano.function takes inputs and outputs as: In, Out, and their older names."""
+"""Inputs and outputs of theano.function: In, Out, and their older names."""
 
 from .containers import Container, SharedContainer
 from .sharing import SharedVariable
@@ -6,10 +6,10 @@ from .wrapping import as_variable
 
 
 class SymbolicInput:
-    """An input with rules of its own.
+    """An input of a function, with options.
 
-    name: for calls by keyword. update: what its value becomes after each call. mutable, borrow: the function may write
-    to the array. strict: no conversion at all. autoname: take the variable's name.
+    name: the keyword in calls. update: the expression of its value after each call. mutable, borrow: the function may
+    write to the array. strict: no conversion at all. autoname: the name defaults to the variable's.
     """
 
     def __init__(self, variable, name=None, update=None, mutable=None, strict=False, allow_downcast=None, autoname=True,
@@ -34,8 +34,8 @@ class SymbolicInput:
 
 
 class In(SymbolicInput):
-    """An input with rules of its own; value: its default, an array, or a shared variable or container,
-    which then is read. implicit: calls may not give it; so it is for shared ones unless False says otherwise."""
+    """An input of a function, with options. value: its default, an array, or a shared variable or container with its
+    value. implicit: calls cannot set it; by default True for shared variables and containers."""
 
     def __init__(self, variable, name=None, value=None, update=None, mutable=None, strict=False, allow_downcast=None,
                  autoname=True, implicit=None, borrow=None, shared=False):
@@ -46,7 +46,7 @@ class In(SymbolicInput):
                                  "input variable may be both aliased (borrow=True) and overwritten.")
         if isinstance(value, SharedVariable):
             value = value.container
-        if implicit is None:  # what holds its value is somebody else's then
+        if implicit is None:  # a container that is passed belongs to other code
             implicit = isinstance(value, (Container, SharedContainer))
         super().__init__(variable, name, update, mutable, strict, allow_downcast, autoname, bool(implicit))
         self.borrow = borrow
@@ -56,12 +56,12 @@ class In(SymbolicInput):
 
 def Param(variable, default=None, name=None, mutable=False, strict=False, allow_downcast=None, implicit=None,
           borrow=None):
-    """In by its older name."""
+    """In under its older name."""
     return In(variable, name, default, None, mutable or None, strict, allow_downcast, True, implicit, borrow)
 
 
 class SymbolicOutput:
-    """An output; borrow: the array may share memory with the function's own."""
+    """An output of a function. borrow: the array may share memory with the function's own."""
 
     def __init__(self, variable, borrow=False):
         self.variable = variable

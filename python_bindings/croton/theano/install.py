@@ -1,44 +1,46 @@
-"""`import theano` for programs that say so."""
+"""Makes `import theano` import this package."""
 
 import importlib
 import importlib.abc
 import importlib.util
 import sys
 
-_OURS = __package__  # croton.theano
+_PACKAGE = __package__  # croton.theano
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds theano.X as the module croton.theano.X: one module by two names."""
+    """Finds theano.X as the module croton.theano.X: one module with two names."""
 
     def find_spec(self, name, path=None, target=None):
         if name != "theano" and not name.startswith("theano."):
             return None
-        ours = _OURS + name[len("theano"):]
-        if ours in sys.modules or importlib.util.find_spec(ours) is not None:
+        own_name = _PACKAGE + name[len("theano"):]
+        if own_name in sys.modules or importlib.util.find_spec(own_name) is not None:
             return importlib.util.spec_from_loader(name, self)
         return None
 
     def create_module(self, spec):
-        module = importlib.import_module(_OURS + spec.name[len("theano"):])
-        self._own = (module, module.__spec__, module.__loader__) if hasattr(module, "__loader__") else (module, None, None)
+        module = importlib.import_module(_PACKAGE + spec.name[len("theano"):])
+        has_loader = hasattr(module, "__loader__")
+        self._first = (module.__spec__, module.__loader__) if has_loader else (None, None)
         return module
 
     def exec_module(self, module):
-        # What the import system wrote into the module for its second name is taken back.
-        _, module.__spec__, module.__loader__ = self._own
+        # The import system has overwritten these for the module's second name.
+        module.__spec__, module.__loader__ = self._first
 
 
 def install():
-    """Makes `import theano`, and every module of it, mean this package. RuntimeError if another theano is imported."""
+    """Makes `import theano`, and every module of it, import this package. RuntimeError if another theano is
+    imported."""
     other = sys.modules.get("theano")
-    ours = sys.modules[_OURS]
-    if other is ours:
+    package = sys.modules[_PACKAGE]
+    if other is package:
         return
     if other is not None:
         raise RuntimeError(f"theano is imported already, from {getattr(other, '__file__', 'somewhere')}; call "
-                           "croton.theano.install() before")
+                           "croton.theano.install() before that")
     sys.meta_path.insert(0, _Finder())
-    sys.modules["theano"] = ours
-    for name in [n for n in sys.modules if n.startswith(_OURS + ".")]:
-        sys.modules["theano" + name[len(_OURS):]] = sys.modules[name]
+    sys.modules["theano"] = package
+    for name in [n for n in sys.modules if n.startswith(_PACKAGE + ".")]:
+        sys.modules["theano" + name[len(_PACKAGE):]] = sys.modules[name]

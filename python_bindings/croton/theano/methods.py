@@ -1,4 +1,4 @@
-"""What variables do that takes all of the package: their values, copies and pickles."""
+"""Methods of variables that need the whole package: their values, copies and pickles."""
 
 import copy
 
@@ -8,17 +8,17 @@ from .compiling import Function, function
 
 
 def _eval(self, inputs_to_values=None):
-    """The value, given the values of the inputs: {variable: value}. The compiled function is kept."""
+    """The value, given the values of the inputs: {variable: value}. The compiled function is cached."""
     values = inputs_to_values or {}
     inputs = tuple(sorted(values, key=id))
-    kept = self.__dict__.setdefault("_evaluators", {})
-    if inputs not in kept:
-        kept[inputs] = function(list(inputs), self, on_unused_input="raise")
-    return kept[inputs](*[values[x] for x in inputs])
+    evaluators = self.__dict__.setdefault("_evaluators", {})
+    if inputs not in evaluators:
+        evaluators[inputs] = function(list(inputs), self, on_unused_input="raise")
+    return evaluators[inputs](*[values[x] for x in inputs])
 
 
 def _deepcopy(self, memo):
-    """The same expression of copies of its inputs and shared variables; a copy of an input."""
+    """The same expression with copies of its inputs and shared variables; for an input, a copy."""
     if self.owner is None:
         return self.clone()
     return clone(self, {x: copy.deepcopy(x, memo) for x in graph.inputs([self]) if not hasattr(x, "data")})

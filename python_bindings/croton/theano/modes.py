@@ -1,4 +1,4 @@
-"""Modes of compilation. Croton optimises in one way; a mode says how much, and what is checked while it runs."""
+"""Modes of compilation. A mode sets how much Croton optimises, and what calls check."""
 
 import contextlib
 
@@ -8,7 +8,7 @@ from .configuration import config
 
 
 class Mode:
-    """linker and optimizer are kept to be looked at; optimizer=None or "fast_compile" rewrites less."""
+    """A mode of compilation: optimizer=None or "fast_compile" rewrites less; the linker is only stored."""
 
     flags = {}
 
@@ -18,7 +18,7 @@ class Mode:
         self.provided_linker, self.provided_optimizer = linker, optimizer
 
     def scope(self):
-        """A scope in which functions are compiled as the mode says."""
+        """A scope in which functions are compiled in this mode."""
         fast = self.optimizer in (None, "None", "fast_compile", "merge")
         flags = {**({"optimizer": "fast_compile"} if fast else {}), **self.flags}
         return change_flags(**flags) if flags else contextlib.nullcontext()
@@ -27,11 +27,11 @@ class Mode:
         return self
 
     def explain(self, error):
-        """The error of a call as this mode words it."""
+        """The error of a call in this mode's words."""
         return error
 
     def kind_of(self, kind):
-        """The class of functions of this mode, of a class of functions."""
+        """The class of functions in this mode, derived from `kind`."""
         return kind
 
     including = excluding = requiring = register = _same
@@ -44,13 +44,14 @@ class Mode:
 
 
 class NanGuardMode(Mode):
-    """Every op is asked for nan, infinities and numbers that are too large (Croton's flag nan_guard)."""
+    """A mode that checks the result of every op for nan, infinities and numbers that are too large (Croton's flag
+    nan_guard)."""
 
     def __init__(self, nan_is_error=None, inf_is_error=None, big_is_error=None, optimizer="default", linker=None):
         super().__init__(linker or "vm", "fast_run")
-        asked = [name for name, value in (("nan", nan_is_error), ("inf", inf_is_error), ("big", big_is_error))
-                 if value is None or value]
-        self.flags = {"nan_guard": ",".join(asked)}
+        checks = [name for name, value in (("nan", nan_is_error), ("inf", inf_is_error), ("big", big_is_error))
+                  if value is None or value]
+        self.flags = {"nan_guard": ",".join(checks)}
 
     def clone(self, link_kwargs=None, optimizer="", **kwargs):
         return self
@@ -58,8 +59,8 @@ class NanGuardMode(Mode):
 
 class MonitorMode(Mode):
     def __init__(self, *args, **kwargs):
-        raise NotImplementedError("MonitorMode calls Python before and after each op; Croton fuses ops into kernels. The "
-                                  "nearest are theano.printing.Print and NanGuardMode.")
+        raise NotImplementedError("MonitorMode calls Python before and after each op; Croton fuses ops into kernels. "
+                                  "The nearest are theano.printing.Print and NanGuardMode.")
 
 
 FAST_RUN = Mode("cvm", "fast_run")
@@ -70,7 +71,7 @@ predefined_modes = {"FAST_RUN": FAST_RUN, "FAST_COMPILE": FAST_COMPILE, "Mode": 
 
 
 def get_mode(mode):
-    """The mode of a name, None for that of the flags; a Mode as it is. ValueError for another name."""
+    """The mode of a name, or of the flags for None; a Mode is returned as it is. ValueError for an unknown name."""
     if mode is None:
         mode = config.mode
         if mode == "Mode":
@@ -88,7 +89,7 @@ def get_default_mode():
 
 
 def register_mode(name, mode):
-    """Gives a mode a name. ValueError for one that is there."""
+    """Registers a mode under a name. ValueError for a name that is taken."""
     if name in predefined_modes:
         raise ValueError(f"Mode name already taken: {name}")
     predefined_modes[name] = mode

@@ -1,7 +1,7 @@
-"""The modules that programs import from Theano, made of what is defined here: name of the module -> names in it.
+"""The modules that programs import from Theano: a table from the name of the module to the names in it.
 
-Modules that are files of this package need no entry. A name that is missing in Croton is there as `absent`, which says
-so, and what is nearest, when it is used.
+Modules that are files of this package need no entry. A name that Croton does not have is an `absent` class: its use
+raises an error that names the nearest replacement.
 """
 
 import builtins
@@ -27,24 +27,25 @@ _PREFIX = __package__ + "."
 
 
 class Absent(NotImplementedError):
-    """Something of Theano's that Croton does not have."""
+    """A name of Theano that Croton does not have."""
 
 
 class _Absent:
-    """Base of what `absent` gives."""
+    """Base of the classes of `absent`."""
 
 
 def absent(name, nearest):
-    """A class that stands for what is not there: it can be imported and asked for by isinstance; using it raises
-    NotImplementedError that names what is nearest."""
-    def refuse(self, *args, **kwargs):
-        raise Absent(f"{name} is not there in Croton; the nearest is {nearest}")
+    """A class for a name that Croton does not have: it can be imported and used in isinstance; its construction raises
+    NotImplementedError that names the nearest replacement."""
+    def __init__(self, *args, **kwargs):
+        raise Absent(f"{name} does not exist in Croton; the nearest is {nearest}")
 
-    return type(name.rpartition(".")[2], (_Absent,), {"__init__": refuse, "__doc__": f"Not there; the nearest is {nearest}."})
+    return type(name.rpartition(".")[2], (_Absent,), {
+        "__init__": __init__, "__doc__": f"Does not exist in Croton; the nearest is {nearest}."})
 
 
 def is_absent(thing):
-    """Whether it is what `absent` gives."""
+    """Whether it is a class of `absent`."""
     return isinstance(thing, type) and issubclass(thing, _Absent)
 
 
@@ -55,8 +56,6 @@ def _names(module, *names):
 def _public(*modules):
     return {name: value for module in modules for name, value in vars(module).items()
             if not name.startswith("_") or name.startswith("_convert_to_") or name == "_allclose"}
-
-
 
 
 def _false(*args, **kwargs):
@@ -76,36 +75,41 @@ def _table():
            "generic": types.generic, "MissingInputError": compiling.MissingInputError,
            "FunctionGraph": compiling.FunctionGraph, "NullType": types.NullType,
            "hash": hash, "utils": None, "graph": None, "op": None, "type": None,
-           "Optimizer": absent("gof.Optimizer", "Croton's own rules; the flag rules_off leaves some out"),
-           "local_optimizer": absent("gof.local_optimizer", "Croton's own rules; the flag rules_off leaves some out"),
+           "Optimizer": absent("gof.Optimizer", "Croton's own rules; the flag rules_off disables some"),
+           "local_optimizer": absent("gof.local_optimizer", "Croton's own rules; the flag rules_off disables some"),
            "EquilibriumOptimizer": absent("gof.EquilibriumOptimizer", "Croton's own rules"),
            "PatternSub": absent("gof.PatternSub", "Croton's own rules")}
     utils = {"scratchpad": graph.scratchpad, "MethodNotDefined": op.MethodNotDefined, "undef": object(),
              "flatten": _flatten, "hash_from_file": None, "hash_from_code": None}
     sharedvalue = {**_names(sharing, "SharedVariable", "shared"), "generic": types.generic,
                    "shared_constructor": _identity}
-    compile_ = {**_names(compiling, "In", "Out", "Param", "Function", "FunctionMaker", "SymbolicInput", "SymbolicOutput",
-                         "function", "pfunc", "UnusedInputError"), **_names(pickling, "function_dump"),
+    compile_ = {**_names(compiling, "In", "Out", "Param", "Function", "FunctionMaker", "SymbolicInput",
+                         "SymbolicOutput", "function", "pfunc", "UnusedInputError"),
+                **_names(pickling, "function_dump"),
                 **_names(sharing, "SharedVariable", "shared"), **_names(debug_mode, "DebugMode"),
                 **_names(modes, "Mode", "FAST_RUN", "FAST_COMPILE", "get_mode", "get_default_mode", "predefined_modes",
                          "register_mode", "MonitorMode", "NanGuardMode"),
-                **_names(op, "as_op", "OpFromGraph", "FromFunctionOp"), "std_fgraph": None, "config": configuration.config,
+                **_names(op, "as_op", "OpFromGraph", "FromFunctionOp"), "std_fgraph": None,
+                "config": configuration.config,
                 "ViewOp": absent("compile.ViewOp", "the variable itself"),
                 "DeepCopyOp": absent("compile.DeepCopyOp", "the variable itself"),
                 **_names(op_classes, "Rebroadcast", "SpecifyShape"),
                 "orig_function": compiling.function, "rebuild_collect_shared": absent(
                     "compile.rebuild_collect_shared", "theano.function itself")}
-    ops = {"as_op": op.as_op, "FromFunctionOp": op.FromFunctionOp, **_names(arrays, "specify_shape", "shape", "shape_i"),
+    ops = {"as_op": op.as_op, "FromFunctionOp": op.FromFunctionOp,
+           **_names(arrays, "specify_shape", "shape", "shape_i"),
            **_names(op_classes, "Rebroadcast", "SpecifyShape", "Shape", "Shape_i"), "view_op": _identity,
            "deep_copy_op": _identity, **{name: compile_[name] for name in ("ViewOp", "DeepCopyOp")}}
     conv = {"conv2d": convolution.old_conv2d, "ConvOp": absent("nnet.conv.ConvOp", "theano.tensor.nnet.conv2d")}
-    cuda_no = {"cuda_available": False, "cuda_enabled": False, "use": sharing.use, "CudaNdarrayType": types.TensorType,
-               "shared_constructor": sharing.shared_constructor, "float32_shared_constructor":
-               sharing.shared_constructor, "CudaNdarraySharedVariable": sharing.TensorSharedVariable,
-               "gpu_contiguous": _identity, "unuse": lambda *a, **k: None}
+    cuda = {"cuda_available": False, "cuda_enabled": False, "use": sharing.use, "CudaNdarrayType": types.TensorType,
+            "shared_constructor": sharing.shared_constructor,
+            "float32_shared_constructor": sharing.shared_constructor,
+            "CudaNdarraySharedVariable": sharing.TensorSharedVariable, "gpu_contiguous": _identity,
+            "unuse": lambda *a, **k: None}
     gpu_basic = {"gpu_contiguous": _identity, "host_from_gpu": _identity, "gpu_from_host": _identity,
                  "as_gpuarray_variable": _identity, "as_cuda_ndarray_variable": _identity,
-                 "gpu_alloc_empty": absent("gpu_alloc_empty", "theano.tensor.zeros"), "GpuFromHost": lambda *a: _identity,
+                 "gpu_alloc_empty": absent("gpu_alloc_empty", "theano.tensor.zeros"),
+                 "GpuFromHost": lambda *a: _identity,
                  "HostFromGpu": lambda *a: _identity}
     dnn = {"dnn_available": _false, "dnn_present": _false, "dnn_conv": _dnn_conv, "dnn_pool": _dnn_pool,
            "GpuDnnPool": absent("GpuDnnPool", "theano.tensor.signal.pool.pool_2d"),
@@ -119,22 +123,24 @@ def _table():
                 "GpuArrayConstant": variables.TensorConstant}
     six = _six()
     scan_utils = {"equal_computations": comparing.equal_computations, "until": looping.until, "clone": cloning.clone,
-                  "safe_new": absent("scan_utils.safe_new", "x.type()"), "expand_empty": absent("scan_utils.expand_empty",
-                                                                                              "theano.scan")}
+                  "safe_new": absent("scan_utils.safe_new", "x.type()"),
+                  "expand_empty": absent("scan_utils.expand_empty", "theano.scan")}
     inputs_to = {"inputs": graph.inputs}
     table = {
         "configparser": {"config": configuration.config, **_CHANGE, "THEANO_FLAGS": "", "_config_var_list": [],
-                         "AddConfigVar": _add_config_var, "EnumStr": _config_kind, "BoolParam": _config_kind, "IntParam":
-                         _config_kind, "StrParam": _config_kind, "FloatParam": _config_kind, "ConfigParam": _config_kind,
-                         "TheanoConfigParser": configuration.Config},
-        "configdefaults": {"config": configuration.config, "python_int_bitwidth": lambda: 64, "local_bitwidth": lambda: 64},
+                         "AddConfigVar": _add_config_var, "EnumStr": _config_kind, "BoolParam": _config_kind,
+                         "IntParam": _config_kind, "StrParam": _config_kind, "FloatParam": _config_kind,
+                         "ConfigParam": _config_kind, "TheanoConfigParser": configuration.Config},
+        "configdefaults": {"config": configuration.config, "python_int_bitwidth": lambda: 64,
+                           "local_bitwidth": lambda: 64},
         "configuration": None,
         "version": {"version": "1.0.5", "full_version": "1.0.5", "short_version": "1.0.5"},
         "gof": gof, "gof.graph": {**_public(graph, comparing), **inputs_to, **gof}, "gof.op": gof, "gof.type": gof,
         "gof.utils": {**utils, **inputs_to}, "gof.null_type": {"NullType": types.NullType},
         "gof.fg": {"MissingInputError": compiling.MissingInputError, "FunctionGraph": compiling.FunctionGraph},
         "gof.opt": gof, "gof.link": {"WrapLinker": absent("gof.WrapLinker", "theano.printing.Print")},
-        "gof.toolbox": {"Feature": type("Feature", (), {})}, "gof.optdb": {"Query": absent("gof.Query", "a mode's name")},
+        "gof.toolbox": {"Feature": type("Feature", (), {})},
+        "gof.optdb": {"Query": absent("gof.Query", "a mode's name")},
         "compile": compile_, "compile.function_module": {**compile_, "UnusedInputError": compiling.UnusedInputError},
         "compile.pfunc": compile_, "compile.io": compile_, "compile.sharedvalue": sharedvalue, "compile.ops": ops,
         "compile.builders": {"OpFromGraph": op.OpFromGraph},
@@ -155,17 +161,18 @@ def _table():
                    "OrderedDict": collections.OrderedDict, "PY3": True, "DefaultOrderedDict": collections.OrderedDict,
                    "operator_div": operator.truediv, "decode": lambda x: x.decode("utf-8"), "decode_iter": iter},
         "compat.six": six, "compat.six.moves": six,
-        "compat.python2x": {"OrderedDict": collections.OrderedDict, "any": any, "all": all, "partial": functools.partial},
+        "compat.python2x": {"OrderedDict": collections.OrderedDict, "any": any, "all": all,
+                            "partial": functools.partial},
         "misc": {}, "misc.pkl_utils": {"dump": _dump, "load": _load, "Unpickler": pickle.Unpickler,
                                        "StripPickler": pickle.Pickler},
-        "misc.safe_asarray": {"_asarray": configuration.asarray}, "misc.may_share_memory": {"may_share_memory":
-                                                                                            _may_share_memory},
+        "misc.safe_asarray": {"_asarray": configuration.asarray},
+        "misc.may_share_memory": {"may_share_memory": _may_share_memory},
         "misc.strutil": {"render_string": absent("render_string", "Python's format")},
         "misc.ordered_set": {"OrderedSet": _ordered_set()}, "misc.frozendict": {"frozendict": dict},
         "sandbox": {}, "sandbox.rng_mrg": {"MRG_RandomStreams": random_streams.MRG_RandomStreams,
                                            "guess_n_streams": _guess_n_streams},
-        "sandbox.cuda": cuda_no, "sandbox.cuda.dnn": dnn, "sandbox.cuda.basic_ops": gpu_basic,
-        "sandbox.cuda.type": {"CudaNdarrayType": types.TensorType}, "sandbox.cuda.var": cuda_no,
+        "sandbox.cuda": cuda, "sandbox.cuda.dnn": dnn, "sandbox.cuda.basic_ops": gpu_basic,
+        "sandbox.cuda.type": {"CudaNdarrayType": types.TensorType}, "sandbox.cuda.var": cuda,
         "sandbox.cuda.rng_curand": {"CURAND_RandomStreams": random_streams.MRG_RandomStreams},
         "sandbox.cuda.blas": {"GpuCorrMM": absent("GpuCorrMM", "theano.tensor.nnet.conv2d"),
                               "GpuCorrMM_gradInputs": absent("GpuCorrMM_gradInputs",
@@ -193,7 +200,8 @@ def _table():
                                         "randomstate_constructor": random_states.shared_state},
         "tensor.xlogx": {"xlogx": elementwise.xlogx, "xlogy0": elementwise.xlogy0},
         "tensor.elemwise": {"Elemwise": elementwise.Elemwise, **_names(
-            op_classes, "DimShuffle", "Sum", "Prod", "ProdWithoutZeros", "All", "Any", "CAReduce", "CAReduceDtype", "Max", "Min")},
+            op_classes, "DimShuffle", "Sum", "Prod", "ProdWithoutZeros", "All", "Any", "CAReduce", "CAReduceDtype",
+            "Max", "Min")},
         "tensor.opt": {**_names(op_classes, "MakeVector", "Shape_i"), "make_vector": op_classes.MakeVector(), **_names(
             asserts, "Assert", "assert_op"), "ShapeFeature": absent(
             "ShapeFeature", "x.shape"), "register_canonicalize": lambda *a, **k: _identity,
@@ -220,23 +228,23 @@ def _table():
 
 
 def make():
-    """Makes the modules of the table, and hangs each into the one that it is in."""
+    """Makes the modules of the table, and sets each as an attribute of its parent."""
     table = _table()
     for name in sorted(table):
         full = _PREFIX + name
         module = sys.modules.get(full)
         if module is None:
-            module = python_types.ModuleType(full, f"theano.{name}, as Theano has it.")
-            module.__path__ = []  # modules may be in it
+            module = python_types.ModuleType(full, f"theano.{name}, as in Theano.")
+            module.__path__ = []  # it may have submodules
             sys.modules[full] = module
             parent, _, last = full.rpartition(".")
-            # The module tensor.xlogx has the name of a function of its own; programs write T.xlogx.xlogy0.
+            # The module tensor.xlogx has the name of a function; programs write T.xlogx.xlogy0.
             if last == "xlogx" or not isinstance(getattr(sys.modules[parent], last, None), python_types.FunctionType):
                 setattr(sys.modules[parent], last, module)
         for key, value in table[name].items():
             if value is not None:
                 setattr(module, key, value)
-    # Programs take these by `from theano.tensor import *`.
+    # Programs get these by `from theano.tensor import *`.
     theano = sys.modules[__package__]
     for module in (tensor, sys.modules[_PREFIX + "tensor.basic"], sys.modules[_PREFIX + "tensor.raw_random"]):
         module.theano, module.config, module.gof = theano, configuration.config, sys.modules[_PREFIX + "gof"]
@@ -254,13 +262,13 @@ def _flatten(a):
 
 
 def _dnn_conv(img, kerns, border_mode="valid", subsample=(1, 1), conv_mode="conv", dilation=(1, 1), num_groups=1, **_):
-    """cuDNN's convolution: conv2d; conv_mode="cross" does not flip."""
+    """cuDNN's convolution, by conv2d; conv_mode="cross" does not flip the filters."""
     return convolution.conv2d(img, kerns, border_mode=border_mode, subsample=subsample, filter_flip=conv_mode == "conv",
                               filter_dilation=dilation, num_groups=num_groups)
 
 
 def _dnn_pool(img, ws, stride=None, mode="max", pad=None):
-    """cuDNN's pooling: pool_2d with ignore_border."""
+    """cuDNN's pooling, by pool_2d with ignore_border."""
     function = pool.pool_2d if len(ws) == 2 else pool.pool_3d
     return function(img, ws, True, stride, pad or (0,) * len(ws), mode)
 
@@ -270,7 +278,7 @@ def _gemm(z, alpha, x, y, beta):
 
 
 def _conv3d2d(signals, filters, signals_shape=None, filters_shape=None, border_mode="valid"):
-    """Volumes (batch, time, channels, rows, columns)."""
+    """The convolution of volumes (batch, time, channels, rows, columns)."""
     out = convolution.conv3d(arrays.dimshuffle(signals, 0, 2, 1, 3, 4), arrays.dimshuffle(filters, 0, 2, 1, 3, 4),
                              border_mode=border_mode)
     return arrays.dimshuffle(out, 0, 2, 1, 3, 4)
@@ -343,7 +351,7 @@ def _may_share_memory(a, b, raise_other_type=True):
 
 
 def _guess_n_streams(size, warn=False):
-    """How many streams a draw of a known size takes."""
+    """The number of streams for a draw of known size, and the maximum for others."""
     if isinstance(size, (tuple, list)) and all(isinstance(n, int) for n in size):
         count = 1
         for n in size:
@@ -353,13 +361,14 @@ def _guess_n_streams(size, warn=False):
 
 
 def _sparse():
-    why = "dense arrays: Croton has no sparse ones yet"
-    SparseType = type("SparseType", (types.Type,), {"__doc__": "The type of sparse matrices; no variable has it."})
-    SparseVariable = type("SparseVariable", (graph.Variable,), {"__doc__": "No variable is one."})
-    names = ["csr_matrix", "csc_matrix", "structured_dot", "dense_from_sparse", "csr_from_dense", "csc_from_dense", "CSR",
-             "CSC", "CSM", "csm_properties", "true_dot", "sp_sum", "transpose", "mul", "add", "as_sparse_variable"]
+    nearest = "dense arrays: Croton has no sparse ones yet"
+    SparseType = type("SparseType", (types.Type,), {"__doc__": "The type of sparse matrices, which no variable has."})
+    SparseVariable = type("SparseVariable", (graph.Variable,), {"__doc__": "A sparse variable; there are none."})
+    names = ["csr_matrix", "csc_matrix", "structured_dot", "dense_from_sparse", "csr_from_dense", "csc_from_dense",
+             "CSR", "CSC", "CSM", "csm_properties", "true_dot", "sp_sum", "transpose", "mul", "add",
+             "as_sparse_variable"]
     return {"SparseType": SparseType, "SparseVariable": SparseVariable, "SparseConstant": SparseVariable,
             "enable_sparse": False, "_is_sparse": _false, "_is_sparse_variable": _false, "_is_dense": lambda x: True,
             "_is_dense_variable": lambda x: isinstance(x, variables.TensorVariable), "basic": None,
             "dot": arrays.dot,
-            **{name: absent("sparse." + name, why) for name in names}}
+            **{name: absent("sparse." + name, nearest) for name in names}}

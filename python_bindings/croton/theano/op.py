@@ -27,9 +27,10 @@ class MethodNotDefined(Exception):
 class Op:
     """Base of operations written in Python.
 
-    make_node(*inputs) gives an Apply of the op, inputs and outputs of the types that it has; or itypes and otypes say
-    them. perform(node, inputs, output_storage) computes: output_storage[i][0] = array. grad(inputs, output_gradients)
-    gives a gradient for each input, infer_shape(node, shapes) the shapes of the outputs; without it perform is asked.
+    make_node(*inputs) returns an Apply of the op, its inputs and its outputs with their types; or itypes and otypes
+    list the types. perform(node, inputs, output_storage) computes: output_storage[i][0] = array. grad(inputs,
+    output_gradients) returns a gradient for each input, infer_shape(node, shapes) the shapes of the outputs; without it
+    they are found by perform.
     """
 
     __props__ = None
@@ -58,14 +59,14 @@ class Op:
         return outputs[0] if len(outputs) == 1 and not as_list else list(outputs)
 
     def _compute_outputs(self, node):
-        """Makes the outputs that a node was given, which say their types, what the op computes."""
+        """Sets the outputs of a node, which so far have only types, to the results of the op."""
         if all(isinstance(x, TensorVariable) and x._croton is not None for x in [*node.inputs, *node.outputs]):
             for declared, variable in zip(node.outputs, _applied(self, node)):
                 declared._croton = variable
                 register(declared)
 
     def perform(self, node, inputs, output_storage):
-        raise NotImplementedError(f"{self} has no perform; C code of ops is not there in Croton: write perform, or a "
+        raise NotImplementedError(f"{self} has no perform; Croton does not support C code of ops: write perform, or a "
                                   "croton.KernelOp, whose C++ is compiled into kernels of every device")
 
     def grad(self, inputs, output_grads):
@@ -100,16 +101,16 @@ PureOp = CLinkerOp = Op
 
 class COp(Op):
     def __init__(self, *args, **kwargs):
-        raise NotImplementedError("ops in C are not there in Croton; write a croton.KernelOp, whose C++ is compiled into "
-                                  "kernels of every device, or an Op with perform")
+        raise NotImplementedError("Croton does not support ops in C; write a croton.KernelOp, whose C++ is compiled "
+                                  "into kernels of every device, or an Op with perform")
 
 
-class _Computed:
-    """perform of one application: runs it, and keeps the results until those who read them have."""
+class _Performer:
+    """Runs perform of one application, and keeps the results between the calls for shapes and for values."""
 
     def __init__(self, op, node):
         self.op, self.node = op, node
-        self.kept = None
+        self.results = None
 
     def run(self, arrays):
         storage = [[None] for _ in self.node.outputs]
@@ -122,86 +123,85 @@ class _Computed:
         return self.run(arrays)
 
     def shapes(self, *arrays):
-        self.kept = self.run(arrays)
-        flat = [n for value in self.kept for n in value.shape]
+        self.results = self.run(arrays)
+        flat = [n for value in self.results for n in value.shape]
         return numpy.array(flat, "int64")
 
     def after_shapes(self, *arrays):
-        if self.kept is not None:
-            results, self.kept = self.kept, None
+        if self.results is not None:
+            results, self.results = self.results, None
             return results
         return self.run(arrays[:-1])
 
 
-def _gradient(op, node, drop):
-    """The op's gradient with Croton's variables; `drop`: an input behind the op's own is there."""
+def _gradient(op, node, has_shape):
+    """The op's gradient with Croton's variables; has_shape: there is another input after the op's own, the shapes."""
 
     def gradient(inputs, outputs, gs):
         ins, outs = [wrap(x) for x in inputs[:len(node.inputs)]], [wrap(x) for x in outputs]
-        given = [types.DisconnectedType()() if g is None else wrap(g) for g in gs]
-        for i, (g, out) in enumerate(zip(given, outs)):
+        output_grads = [types.DisconnectedType()() if g is None else wrap(g) for g in gs]
+        for i, (g, out) in enumerate(zip(output_grads, outs)):
             if isinstance(g, DisconnectedVariable) and out.dtype.startswith("float"):
-                given[i] = wrap(_croton.zeros_like(out._croton))
-        found = op.L_op(ins, outs, given) if type(op).L_op is not Op.L_op else op.grad(ins, given)
-        if len(found) != len(ins):
-            raise ValueError(f"{op} returned the wrong number of gradient terms: {len(found)} for {len(ins)} inputs")
-        result = [_croton_gradient(x, g) for x, g in zip(ins, found)]
-        return result + [None] * drop
+                output_grads[i] = wrap(_croton.zeros_like(out._croton))
+        has_l_op = type(op).L_op is not Op.L_op
+        grads = op.L_op(ins, outs, output_grads) if has_l_op else op.grad(ins, output_grads)
+        if len(grads) != len(ins):
+            raise ValueError(f"{op} returned the wrong number of gradient terms: {len(grads)} for {len(ins)} inputs")
+        return [_croton_gradient(x, g) for x, g in zip(ins, grads)] + [None] * has_shape
 
     return gradient
 
 
 def _croton_gradient(x, g):
-    """What a rule of the user gave for x as Croton takes it: None where nothing flows."""
+    """A user's gradient of x for Croton: None if it is disconnected."""
     if g is None or isinstance(g, DisconnectedVariable):
         return None
-    if isinstance(g, NullVariable):  # of x itself: there is none, which is an error only where it is wanted
+    if isinstance(g, NullVariable):  # undefined, which is an error only if the gradient is needed
         is_real = x.dtype.startswith("float")
         return _croton.undefined_grad(x._croton if is_real else _croton.zeros_like(x._croton), g.type.why_null)
     return as_variable(g)._croton
 
 
 def _applied(op, node):
-    """Croton's variables of the outputs of an application: results of a callback."""
-    computed = _Computed(op, node)
+    """Croton's variables of the outputs of an application, which are results of a callback."""
+    performer = _Performer(op, node)
     inputs = [unwrap(x) for x in node.inputs]
     name = "".join(c if c.isalnum() else "_" for c in type(op).__name__)
     sizes = _inferred(op, node)
-    drop = 0
-    if sizes is None:
-        drop = 1
+    has_shape = sizes is None
+    if has_shape:
         total = sum(out.type.ndim for out in node.outputs)
-        ask = _croton.HostOp(name + "_shape", lambda *xs: ("int64", [total]), computed.shapes,
-                             lambda ins, outs, gs: [None] * len(ins))
-        shape = ask(*inputs)
+        shape_op = _croton.HostOp(name + "_shape", lambda *xs: ("int64", [total]), performer.shapes,
+                                  lambda ins, outs, gs: [None] * len(ins))
+        shape = shape_op(*inputs)
         inputs = [*inputs, shape]
         sizes, at = [], 0
         for out in node.outputs:
             sizes.append([1 if b else shape[at + i] for i, b in enumerate(out.type.broadcastable)])
             at += out.type.ndim
     kinds = [(out.type.dtype, list(size)) for out, size in zip(node.outputs, sizes)]
-    compute = computed.after_shapes if drop else computed.all
-    host = _croton.HostOp(name, lambda *xs: kinds, compute, _gradient(op, node, drop))
-    made = host(*inputs)
-    made = made if isinstance(made, (list, tuple)) else [made]
-    for variable, declared in zip(made, node.outputs):
+    compute = performer.after_shapes if has_shape else performer.all
+    host = _croton.HostOp(name, lambda *xs: kinds, compute, _gradient(op, node, has_shape))
+    results = host(*inputs)
+    results = results if isinstance(results, (list, tuple)) else [results]
+    for variable, declared in zip(results, node.outputs):
         variable.name = declared.name
-    return made
+    return results
 
 
 def _inferred(op, node):
-    """The sizes of the outputs by infer_shape, or None."""
+    """The sizes of the outputs by infer_shape; None if they cannot be inferred."""
     if not hasattr(op, "infer_shape"):
         return [[] for _ in node.outputs] if all(out.type.ndim == 0 for out in node.outputs) else None
     shapes = [tuple(wrap(list(x._croton.shape))) if isinstance(x, TensorVariable) else None for x in node.inputs]
     try:
-        found = op.infer_shape(node, shapes)
+        inferred = op.infer_shape(node, shapes)
     except (NotImplementedError, MethodNotDefined):
         return None
-    if any(s is None for s in found):
+    if any(s is None for s in inferred):
         return None
     sizes = []
-    for shape, out in zip(found, node.outputs):
+    for shape, out in zip(inferred, node.outputs):
         elements = list(shape)
         sizes.append([1 if b else unwrap(as_variable(n)) if isinstance(n, Variable) else int(n)
                       for n, b in zip(elements, out.type.broadcastable)])
@@ -209,7 +209,7 @@ def _inferred(op, node):
 
 
 class FromFunctionOp(Op):
-    """A Python function as an op: as_op."""
+    """A Python function as an op, made by as_op."""
 
     def __init__(self, fn, itypes, otypes, infer_shape):
         self.fn, self.itypes, self.otypes = fn, itypes, otypes
@@ -222,19 +222,19 @@ class FromFunctionOp(Op):
         return f"FromFunctionOp{{{self.fn.__name__}}}"
 
     def __reduce__(self):
-        """By the name of the function that as_op decorates, which then means the op."""
+        """Pickles the op by the name of the decorated function, which refers to the op."""
         if _named(self.fn.__module__, self.fn.__name__) is not self:
-            raise pickle.PicklingError(f"{self.fn.__module__}.{self.fn.__name__} is not this op: what as_op decorates "
-                                       "can be pickled where it has a name in its module")
+            raise pickle.PicklingError(f"{self.fn.__module__}.{self.fn.__name__} is not this op: a function decorated "
+                                       "by as_op can be pickled if its name in its module refers to the op")
         return _named, (self.fn.__module__, self.fn.__name__)
 
     def perform(self, node, inputs, outputs):
-        found = self.fn(*inputs)
-        if not isinstance(found, (list, tuple)):
-            found = (found,)
-        if len(found) != len(outputs):
-            raise ValueError(f"{self.fn.__name__} gives {len(found)} results; {len(outputs)} were declared")
-        for cell, value in zip(outputs, found):
+        results = self.fn(*inputs)
+        if not isinstance(results, (list, tuple)):
+            results = (results,)
+        if len(results) != len(outputs):
+            raise ValueError(f"{self.fn.__name__} gives {len(results)} results; {len(outputs)} were declared")
+        for cell, value in zip(outputs, results):
             cell[0] = value
 
 
@@ -243,7 +243,7 @@ def _named(module, name):
 
 
 def as_op(itypes, otypes, infer_shape=None):
-    """Decorator: a function of arrays as an op of variables of the types itypes, which gives variables of otypes."""
+    """Decorator that makes a function of arrays an op with inputs of types itypes and outputs of types otypes."""
     itypes = list(itypes) if isinstance(itypes, (list, tuple)) else [itypes]
     otypes = list(otypes) if isinstance(otypes, (list, tuple)) else [otypes]
     if any(not isinstance(t, types.Type) for t in itypes):
@@ -255,8 +255,8 @@ def as_op(itypes, otypes, infer_shape=None):
 
 class OpFromGraph:
     """A graph as an op: OpFromGraph([x, y], [x + y])(a, b). grad_overrides and lop_overrides replace its gradient, by a
-    function, a graph as an op, or a list with one for each input ("default" is the graph's own). The R-operator follows
-    the gradient; rop_overrides are not looked at."""
+    function, an OpFromGraph, or a list with one for each input ("default" is the graph's own). The R-operator is
+    derived from the gradient; rop_overrides are ignored."""
 
     def __init__(self, inputs, outputs, inline=False, lop_overrides="default", grad_overrides="default",
                  rop_overrides="default", name=None, **kwargs):
@@ -276,19 +276,19 @@ class OpFromGraph:
 
     def _overridden(self, override, is_lop):
         def gradient(inputs, outputs, gs):
-            ins, outs, given = wrap(list(inputs)), wrap(list(outputs)), [wrap(g) for g in gs]
+            ins, outs, output_grads = wrap(list(inputs)), wrap(list(outputs)), [wrap(g) for g in gs]
 
-            def by(rule):
-                if isinstance(rule, OpFromGraph):  # a graph of the same arguments, one after the other
-                    found = rule(*ins, *(outs if is_lop else []), *given)
-                    return found if isinstance(found, list) else [found]
-                return rule(ins, outs, given) if is_lop else rule(ins, given)
+            def apply(rule):
+                if isinstance(rule, OpFromGraph):  # its inputs are the same arguments, in order
+                    grads = rule(*ins, *(outs if is_lop else []), *output_grads)
+                    return grads if isinstance(grads, list) else [grads]
+                return rule(ins, outs, output_grads) if is_lop else rule(ins, output_grads)
 
             if not isinstance(override, (list, tuple)):
-                return [_croton_gradient(x, g) for x, g in zip(ins, by(override), strict=True)]
-            found = [self._default(i, ins, given) if rule == "default" else by(rule) if callable(rule) else rule
-                     for i, rule in enumerate(override)]
-            return [_croton_gradient(x, g) for x, g in zip(ins, found, strict=True)]
+                return [_croton_gradient(x, g) for x, g in zip(ins, apply(override), strict=True)]
+            grads = [self._default(i, ins, output_grads) if rule == "default" else
+                     apply(rule) if callable(rule) else rule for i, rule in enumerate(override)]
+            return [_croton_gradient(x, g) for x, g in zip(ins, grads, strict=True)]
 
         return gradient
 
@@ -298,22 +298,20 @@ class OpFromGraph:
         return Lop(inside, inputs[i], gradients, disconnected_inputs="ignore")
 
     def connection_pattern(self, node=None):
-        """For each input, and then each shared variable, a list: does a gradient flow to it from each output, and does
-        the output depend on the shared variable?"""
+        """For each input, a list: whether a gradient flows to it from each output; then for each shared variable, a
+        list: whether each output depends on it."""
         pattern = []
         for x in self.inputs:
-            found = [_croton.grad(None, [unwrap(x)], None, "ignore", False,
+            grads = [_croton.grad(None, [unwrap(x)], None, "ignore", False,
                                   {unwrap(y): _croton.ones_like(unwrap(y))}, "None")[0] for y in self.outputs]
-            pattern.append([g is not None for g in found])
-        behind = [graph.ancestors([y]) for y in self.outputs]
+            pattern.append([g is not None for g in grads])
+        ancestors = [graph.ancestors([y]) for y in self.outputs]
         shared = [x for x in graph.inputs(self.outputs) if hasattr(x, "set_value")]
-        return pattern + [[x in ancestors for ancestors in behind] for x in shared]
+        return pattern + [[x in of_output for of_output in ancestors] for x in shared]
 
     def __call__(self, *inputs, **kwargs):
         if len(inputs) != len(self.inputs):
             raise ValueError(f"{len(inputs)} inputs; {len(self.inputs)} are needed")
         checked = [t.type.filter_variable(as_variable(x)) for x, t in zip(inputs, self.inputs)]
-        made = self._op(*[x._croton for x in checked])
-        return wrap(list(made)) if isinstance(made, (list, tuple)) else wrap(made)
-
-
+        results = self._op(*[x._croton for x in checked])
+        return wrap(list(results)) if isinstance(results, (list, tuple)) else wrap(results)

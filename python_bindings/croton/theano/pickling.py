@@ -1,5 +1,6 @@
-"""Pickles of expressions and compiled functions: what an expression is made of is written down, and applied again when
-it is read. Inputs, constants and shared variables are pickled as themselves, so that those of one pickle stay the same."""
+"""Pickles of expressions and compiled functions: an expression is pickled as its applications of ops, which are applied
+again when it is read. Inputs, constants and shared variables are pickled as objects, so that equal ones in a pickle
+stay equal."""
 
 import pickle
 
@@ -14,7 +15,7 @@ from .wrapping import _wrapped, unwrap, wrap
 
 
 class _Recorder(Recorder):
-    """With records of the user's ops: an _Applied, of which an _Output picks a result."""
+    """A Recorder with records of the user's ops: an _Applied, and an _Output for each of its results."""
 
     def __init__(self):
         super().__init__()
@@ -25,21 +26,21 @@ class _Recorder(Recorder):
 
     @staticmethod
     def _apply_of(x):
-        """The application of an op of the user that made it."""
-        made = getattr(_wrapped.get(x), "_own", None)
-        return made if isinstance(made, Apply) and isinstance(made.op, Op) else None
+        """The application of a user's op that computes x, or None."""
+        apply = getattr(_wrapped.get(x), "_owner", None)
+        return apply if isinstance(apply, Apply) and isinstance(apply.op, Op) else None
 
     def needed(self, x):
-        made = self._apply_of(x)
-        return super().needed(x) if made is None else [unwrap(i) for i in made.inputs]
+        apply = self._apply_of(x)
+        return super().needed(x) if apply is None else [unwrap(i) for i in apply.inputs]
 
     def record(self, x):
-        made = self._apply_of(x)
-        if made is None:
+        apply = self._apply_of(x)
+        if apply is None:
             return super().record(x)
-        if made not in self._applied:
-            self._applied[made] = self.append(_Applied(made.op, self.positions([unwrap(i) for i in made.inputs])))
-        return self.append(_Output(self._applied[made], wrap(x).index, x.name))
+        if apply not in self._applied:
+            self._applied[apply] = self.append(_Applied(apply.op, self.positions([unwrap(i) for i in apply.inputs])))
+        return self.append(_Output(self._applied[apply], wrap(x).index, x.name))
 
 
 class _Applied:
@@ -52,38 +53,38 @@ class _Output:
         self.applied, self.index, self.name = applied, index, name
 
 
-def _made(records):
-    """What the records stand for: Croton's variables, and lists of them for applications."""
-    made = []
+def _from_records(records):
+    """Croton's variables of the records, and lists of them for applications."""
+    variables = []
     for record in records:
         if isinstance(record, _Applied):
-            made.append(record.op(*[wrap(made[i]) for i in record.inputs], return_list=True))
+            variables.append(record.op(*[wrap(variables[i]) for i in record.inputs], return_list=True))
         elif isinstance(record, _Output):
-            x = made[record.applied][record.index]
+            x = variables[record.applied][record.index]
             x.name = record.name
-            made.append(unwrap(x))
+            variables.append(unwrap(x))
         elif isinstance(record, tuple):
-            made.append(applied_again(record, made))
+            variables.append(applied_again(record, variables))
         else:
-            made.append(unwrap(record))
-    return made
+            variables.append(unwrap(record))
+    return variables
 
 
 def reduce_variable(variable):
-    """For Variable.__reduce__."""
+    """The pickle of an expression, for Variable.__reduce__."""
     recorder = _Recorder()
     recorder.add(variable._croton)
     return _variable, (recorder.records, dict(variable.tag.__dict__))
 
 
 def _variable(records, tag):
-    variable = wrap(_made(records)[-1])
+    variable = wrap(_from_records(records)[-1])
     variable.tag.__dict__.update(tag)
     return variable
 
 
 def reduce_input(variable):
-    """For inputs: their type and name."""
+    """The pickle of an input: its type and name."""
     return _input, (variable.type, variable.name, dict(variable.tag.__dict__))
 
 
@@ -94,8 +95,8 @@ def _input(type, name, tag):
 
 
 class Arguments:
-    """The arguments of theano.function to be pickled: they come back as a dict, in which variables that were made of
-    each other are so still."""
+    """The arguments of theano.function in a pickle, which is read as a dict; variables that depend on each other still
+    do."""
 
     def __init__(self, arguments):
         self._arguments = arguments
@@ -106,13 +107,12 @@ class Arguments:
 
 
 def _arguments(arguments, records):
-    made = _made(records)
-    return replaced(arguments, lambda slot: wrap(made[slot.at]), Slot)
+    variables = _from_records(records)
+    return replaced(arguments, lambda slot: wrap(variables[slot.at]), Slot)
 
 
 def reduce_function(f):
-    """For functions: the arguments that they were made with, of which they are compiled again, and the containers of
-    their states."""
+    """The pickle of a function: its arguments, from which it is compiled again, and the containers of its states."""
     containers = f._input_containers() if isinstance(f, Stateful) else None
     return _function, (Arguments({**f._arguments, "profile": None}), containers, f.trust_input)
 

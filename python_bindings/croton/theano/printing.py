@@ -1,4 +1,4 @@
-"""Looking at graphs: pp, debugprint, Print."""
+"""Graphs and values as text: pp, debugprint, Print."""
 
 import hashlib
 import sys
@@ -40,7 +40,7 @@ pp = pprint
 
 
 def _tree(x, indent, seen, lines, depth):
-    """The lines of a variable and of what it is made of, which stand below it with a bar more."""
+    """Adds the lines of a variable, and below it those of its inputs, indented by one more bar."""
     label = str(x.owner.op) if x.owner is not None else str(x)
     known = x in seen
     if not known:
@@ -67,8 +67,8 @@ def _letters(n):
 
 def debugprint(obj, depth=-1, print_type=False, file=None, ids="CHAR", stop_on_name=False, done=None,
                print_storage=False, print_clients=False, used_ids=None):
-    """The graph as a tree, to the standard output, a file, or as text (file="str"). Of a compiled function: as
-    written."""
+    """Prints the graph as a tree to the standard output or a file, or returns it as text (file="str"). For a compiled
+    function: the graph before rewriting."""
     roots = obj if isinstance(obj, (list, tuple)) else [obj]
     variables = []
     for root in roots:
@@ -92,12 +92,13 @@ def debugprint(obj, depth=-1, print_type=False, file=None, ids="CHAR", stop_on_n
 
 def _print(op, value):
     for attribute in op.attrs:
-        found = getattr(value, attribute)
-        print(op.message, attribute, "=", found() if callable(found) else found)
+        content = getattr(value, attribute)
+        print(op.message, attribute, "=", content() if callable(content) else content)
 
 
 class Print:
-    """Print(message)(x): x, whose value is printed when a function computes it; attrs: which attributes of it."""
+    """Print(message)(x): x, whose value is printed when a function computes it. attrs: the attributes that are
+    printed."""
 
     def __init__(self, message="", attrs=("__str__",), global_fn=_print):
         self.message = message
@@ -117,12 +118,12 @@ class Print:
 
 
 def pydotprint(*args, **kwargs):
-    raise NotImplementedError("pydotprint draws by Graphviz, which Croton does not do; debugprint prints the graph, and "
-                              "function.graph(), .kernels() and .plan() what was made of it")
+    raise NotImplementedError("Croton does not support pydotprint, which draws graphs by Graphviz; debugprint prints "
+                              "the graph, and function.graph(), .kernels() and .plan() what it is compiled to")
 
 
 def var_descriptor(obj, _prev_obs=None, _tag_generator=None):
-    """A text that tells expressions apart."""
+    """A text that identifies an expression."""
     return debugprint(obj, file="str") if isinstance(obj, Variable) else str(obj)
 
 
@@ -132,7 +133,7 @@ def min_informative_str(obj, indent_level=0, _prev_obs=None, _tag_generator=None
 
 
 def hex_digest(x):
-    """A text that tells arrays apart."""
+    """A text that identifies an array's value."""
     x = numpy.asarray(x)
     return f"{hashlib.sha256(x.tobytes()).hexdigest()}|strides={list(x.strides)}|shape={list(x.shape)}"
 

@@ -1,15 +1,15 @@
 """Runs programs that were written for Python 2: their text is converted in memory, never on disk.
 
-`source_of(path)` gives a file's text as Python 3, `install(folder)` converts modules below a folder as they are
-imported. lib2to3 (or fissix where Python no longer has it) does the syntax; what it leaves is done here:
+`source_of(path)` returns a file's text as Python 3, `install(folder)` converts modules below a folder when they are
+imported. lib2to3 (or fissix, for Python versions without it) converts the syntax; this module converts the rest:
 
 - `/` between integers rounds down, unless the file has `from __future__ import division`;
 - `pickle` and `cPickle` read the pickles of Python 2 and accept files opened as text;
-- `.decode` of what is text already gives the text, `round` gives a float and rounds halves away from zero,
+- `.decode` of a text returns the text, `round` returns a float and rounds halves away from zero,
   `cmp`, `execfile`, `reload` and `file` exist.
 
-The order of dictionaries, comparisons between values of different types and text as bytes are those of Python 3.
-The module needs nothing but the standard library and NumPy, so that it also serves without the rest of the package.
+The order of dictionaries, comparisons between values of different types and text as bytes are those of Python 3. The
+module needs only the standard library and NumPy, so that it also works without the rest of the package.
 """
 
 import ast
@@ -28,17 +28,17 @@ import warnings
 
 import numpy as np
 
-# Modules of Python 2 only; importing one of them outside of `try` says that a file is of Python 2.
+# Modules of Python 2 only; a file that imports one of them outside of `try` is Python 2.
 _OLD_MODULES = {
-    "cPickle", "cStringIO", "StringIO", "urllib2", "urlparse", "Queue", "ConfigParser", "commands", "HTMLParser", "httplib",
-    "Tkinter", "tkFileDialog", "__builtin__", "copy_reg", "exceptions", "itertools.izip", "itertools.imap", "itertools.ifilter",
-    "urllib.urlopen", "urllib.urlretrieve", "urllib.urlencode", "urllib.quote",
+    "cPickle", "cStringIO", "StringIO", "urllib2", "urlparse", "Queue", "ConfigParser", "commands", "HTMLParser",
+    "httplib", "Tkinter", "tkFileDialog", "__builtin__", "copy_reg", "exceptions", "itertools.izip", "itertools.imap",
+    "itertools.ifilter", "urllib.urlopen", "urllib.urlretrieve", "urllib.urlencode", "urllib.quote",
 }
 _OLD_BUILTINS = {"xrange", "unicode", "raw_input", "basestring", "unichr", "long", "reduce", "execfile", "cmp"}
 _OLD_METHODS = {"iteritems", "itervalues", "iterkeys", "has_key"}
 
 
-# What a converted file calls
+# Functions that a converted file calls
 
 
 def _is_integer(value):
@@ -53,7 +53,7 @@ def _is_integer(value):
 
 
 def divide(a, b):
-    """`a / b` as Python 2 means it without `from __future__ import division`: rounded down when both are integers."""
+    """`a / b` of Python 2 without `from __future__ import division`: rounded down if both are integers."""
     if isinstance(a, (list, tuple)) and isinstance(b, np.ndarray):
         a = np.asarray(a)
     if isinstance(b, (list, tuple)) and isinstance(a, np.ndarray):
@@ -77,14 +77,14 @@ def divide_attribute(holder, name, b):
 
 
 class _Index:
-    """`index[1:2, ...]` is what a subscript between the brackets is."""
+    """`index[1:2, ...]` is the subscript in the brackets."""
 
     def __getitem__(self, key):
         return key
 
 
 def decode(value, *args, **kwargs):
-    """`value.decode(...)`, where text stays as it is: literals and lines of files were bytes in Python 2."""
+    """`value.decode(...)`; text is returned unchanged, since literals and lines of files were bytes in Python 2."""
     return value if isinstance(value, str) else value.decode(*args, **kwargs)
 
 
@@ -99,12 +99,12 @@ def round_half_away(number, digits=0):
 
 
 def cmp(a, b):
-    """-1, 0 or 1."""
+    """The order of a and b: -1, 0 or 1."""
     return (a > b) - (a < b)
 
 
 def execfile(path, scope=None, local=None):
-    """Runs a file in the caller's names, or in `scope`."""
+    """Runs a file in the caller's namespace, or in `scope`."""
     frame = sys._getframe(1)
     scope = frame.f_globals if scope is None else scope
     exec(compile(source_of(path, python2=True), path, "exec"), scope, scope if local is None else local)
@@ -122,13 +122,13 @@ _BUILTINS = {"cmp": cmp, "execfile": execfile, "reload": importlib.reload, "file
 
 
 def _binary(file):
-    """The bytes below a file that was opened as text."""
+    """The binary file of a file that was opened as text."""
     return getattr(file, "buffer", file)
 
 
 def load(file, **options):
-    """`pickle.load`, also of a pickle of Python 2 whose strings are no text, and of a file opened as text."""
-    # The given file stays referenced: a text file closes its bytes when it goes.
+    """`pickle.load`, also for pickles of Python 2 with strings that are not text, and for files opened as text."""
+    # `file` stays referenced: a text file closes its binary file when it is destroyed.
     data = _binary(file)
     start = data.tell() if hasattr(data, "tell") else None
     try:
@@ -141,30 +141,31 @@ def load(file, **options):
 
 
 def loads(data, **options):
-    """`pickle.loads` with the rules of `load`."""
+    """`pickle.loads`, as `load`."""
     return load(io.BytesIO(data.encode("latin1") if isinstance(data, str) else data), **options)
 
 
 def dump(value, file, protocol=0):
-    """`pickle.dump`; the file may have been opened as text."""
+    """`pickle.dump`, also to files opened as text."""
     pickle.dump(value, _binary(file), protocol)
 
 
 def _pickle_module():
-    """`pickle` with the forgiving readers above: what a converted program gets for pickle and for cPickle."""
+    """The module `pickle` with the functions above, which converted programs import as pickle and cPickle."""
     module = types.ModuleType("_python2_pickle", "pickle, as a program of Python 2 expects it")
     module.__dict__.update({name: value for name, value in vars(pickle).items() if not name.startswith("__")})
     module.__dict__.update(load=load, loads=loads, dump=dump)
     return module
 
 
-# Is a file of Python 2?
+# Detection of Python 2
 
 
 def _guarded(tree):
-    """The nodes inside of `try` and `if`: what a file that runs on both does there says nothing."""
+    """The nodes inside of `try` and `if`, where files that run on both versions may use names of Python 2."""
     return {
-        inner for node in ast.walk(tree) if isinstance(node, (ast.Try, ast.If)) for inner in ast.walk(node) if inner is not node
+        inner for node in ast.walk(tree) if isinstance(node, (ast.Try, ast.If))
+        for inner in ast.walk(node) if inner is not node
     }
 
 
@@ -180,13 +181,13 @@ def _own_names(tree):
         elif isinstance(node, ast.alias):
             names.add((node.asname or node.name).split(".")[0])
             if node.name == "*":
-                # Anything may come in with a star, so that no name says anything.
+                # A star may import any of these names.
                 names |= _OLD_BUILTINS
     return names
 
 
 def _imports_sibling(node, folder):
-    """`import x` inside of a package where only package/x.py exists: an implicit relative import."""
+    """Whether it is an implicit relative import: `import x` in a package where only package/x.py exists."""
     if isinstance(node, ast.Import):
         names = [alias.name for alias in node.names]
     elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
@@ -194,8 +195,8 @@ def _imports_sibling(node, folder):
     else:
         return False
     for name in (name.split(".")[0] for name in names):
-        beside = os.path.join(folder, name)
-        if (os.path.isfile(beside + ".py") or os.path.isdir(beside)) and name not in sys.builtin_module_names:
+        sibling = os.path.join(folder, name)
+        if (os.path.isfile(sibling + ".py") or os.path.isdir(sibling)) and name not in sys.builtin_module_names:
             try:
                 if importlib.util.find_spec(name) is None:
                     return True
@@ -205,7 +206,7 @@ def _imports_sibling(node, folder):
 
 
 def is_python2(text, path=None):
-    """Whether a text is Python 2: it is no Python 3, or it uses what only Python 2 has."""
+    """Whether a text is Python 2: it is not valid Python 3, or it uses names of Python 2 only."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -213,14 +214,16 @@ def is_python2(text, path=None):
     except SyntaxError:
         return True
     guarded, own = _guarded(tree), _own_names(tree)
-    folder = os.path.dirname(path) if path and os.path.isfile(os.path.join(os.path.dirname(path), "__init__.py")) else None
+    is_in_package = path and os.path.isfile(os.path.join(os.path.dirname(path), "__init__.py"))
+    folder = os.path.dirname(path) if is_in_package else None
     for node in ast.walk(tree):
         if node in guarded:
             continue
         if isinstance(node, ast.Import) and any(alias.name in _OLD_MODULES for alias in node.names):
             return True
         if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            if node.module in _OLD_MODULES or any(node.module + "." + alias.name in _OLD_MODULES for alias in node.names):
+            members = {node.module + "." + alias.name for alias in node.names}
+            if node.module in _OLD_MODULES or members & _OLD_MODULES:
                 return True
         if isinstance(node, ast.Name) and node.id in _OLD_BUILTINS and node.id not in own:
             return True
@@ -237,7 +240,7 @@ def is_python2(text, path=None):
 
 
 def _refactoring():
-    """The parts of lib2to3, or of fissix from Python 3.13 on."""
+    """The refactoring module of lib2to3, or of fissix from Python 3.13 on, and the name of its fixes."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -260,10 +263,11 @@ def _convert_syntax(text, path):
     global _tool
     if _tool is None:
         refactor, fixes = _refactoring()
-        # Left out: what changes nothing of the meaning but costs time, and `next`, which needs the whole file to be sound.
-        left_out = {fixes + ".fix_" + name for name in ("idioms", "set_literal", "buffer", "ws_comma", "asserts")}
-        _tool = refactor.RefactoringTool([name for name in refactor.get_fixers_from_package(fixes) if name not in left_out])
-    # A last line of blanks only is one that the parser does not take.
+        # Skipped: fixes that do not change the meaning, but cost time.
+        skipped = {fixes + ".fix_" + name for name in ("idioms", "set_literal", "buffer", "ws_comma", "asserts")}
+        _tool = refactor.RefactoringTool(
+            [name for name in refactor.get_fixers_from_package(fixes) if name not in skipped])
+    # The parser does not accept a last line of blanks only.
     text = text.rstrip(" \t\f") if text.rstrip(" \t\f").endswith("\n") else text + "\n"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -272,13 +276,13 @@ def _convert_syntax(text, path):
         except Exception as error:
             if type(error).__name__ not in ("ParseError", "TokenError", "BadInput"):
                 raise
-            # It is no Python 2 either: what Python says about it is the better message.
+            # It is not Python 2 either; Python's own message is better.
             compile(text, path, "exec", dont_inherit=True)
             raise SyntaxError("neither Python 2 nor Python 3: %s" % error, (path, None, None, None)) from None
 
 
 def _has_true_division(text):
-    """Whether a file says `from __future__ import division`."""
+    """Whether a file has `from __future__ import division`."""
     names = [token.string for token in _tokens(text) if token.type in (tokenize.NAME, tokenize.NEWLINE)]
     for at, name in enumerate(names):
         if name == "__future__" and names[at - 1 : at] == ["from"]:
@@ -290,7 +294,7 @@ def _has_true_division(text):
 
 
 def _tokens(text):
-    """The tokens of a text as far as they can be read: Python 2 has some that Python 3 does not know."""
+    """The tokens of a text up to the first one that Python 3 does not have."""
     try:
         yield from tokenize.generate_tokens(io.StringIO(text).readline)
     except (tokenize.TokenError, SyntaxError):
@@ -298,7 +302,7 @@ def _tokens(text):
 
 
 class _Edits:
-    """Insertions and replacements in a text, given by position; lines stay where they are."""
+    """Insertions and replacements in a text, by position; lines keep their numbers."""
 
     def __init__(self, text):
         self.lines = text.splitlines(keepends=True)
@@ -383,7 +387,7 @@ def _mark_decode(edits, node):
 
 
 def _mark_pickle(edits, node):
-    """`import pickle` and `from pickle import ...` get the forgiving module."""
+    """`import pickle` and `from pickle import ...` import the module of _pickle_module instead."""
     if isinstance(node, ast.Import):
         after = edits.start(node)
         for alias in node.names:
@@ -395,7 +399,7 @@ def _mark_pickle(edits, node):
 
 
 def _convert_meaning(text, floors):
-    """What the syntax does not say: division, pickles, decoding. Lines keep their numbers."""
+    """Converts the semantics: division, pickles, decoding. Lines keep their numbers."""
     tree, edits = ast.parse(text), _Edits(text)
     for node in ast.walk(tree):
         if floors and isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
@@ -410,37 +414,38 @@ def _convert_meaning(text, floors):
 
 
 def converted(text, path="<text>"):
-    """A text of Python 2 as Python 3; the names it needs are there after `install`."""
+    """A text of Python 2 as Python 3; `install` defines the names that it needs."""
     floors = not _has_true_division(text)
     return _convert_meaning(_convert_syntax(text.expandtabs(8) if _mixes_tabs(text) else text, path), floors)
 
 
 def _mixes_tabs(text):
-    """Whether some lines are indented by tabs and some by blanks, which Python 2 allows: a tab goes to the next 8."""
+    """Whether some lines are indented by tabs and some by blanks, which Python 2 allows: tab stops are 8 columns
+    apart."""
     starts = {line[0] for line in text.splitlines() if line[:1] in (" ", "\t") and line.strip()}
     return len(starts) > 1 or any(" \t" in line[: len(line) - len(line.lstrip())] for line in text.splitlines())
 
 
 def source_of(path, python2=None):
-    """The text of a file as Python 3. `python2` says what the file is; left out, the text tells."""
+    """The text of a file as Python 3. `python2`: whether the file is Python 2; None: detected from the text."""
     path = os.fspath(path)
     with open(path, "rb") as file:
         data = file.read()
     try:
         text = importlib.util.decode_source(data)
     except (UnicodeDecodeError, SyntaxError):
-        # Python 2 takes any bytes in comments and strings.
+        # Python 2 accepts any bytes in comments and strings.
         text = data.decode("latin1").replace("\r\n", "\n")
     if python2 is None:
         python2 = is_python2(text, path)
     return converted(text, path) if python2 else text
 
 
-# Modules beside the program
+# Modules in the program's folder
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
-    """Loads a module of Python 2; its byte code is not kept, since the file on disk says something else."""
+    """Loads a module of Python 2 without a bytecode cache, which would not match the file on disk."""
 
     def path_stats(self, path):
         raise OSError("converted in memory")
@@ -459,7 +464,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
 
 class _Finder:
-    """Finds modules below the given folders that are Python 2."""
+    """Finds modules of Python 2 below the given folders."""
 
     def __init__(self):
         self.folders = {}
@@ -483,10 +488,10 @@ _finder = _Finder()
 
 
 def install(folder=None, python2=False):
-    """Makes converted files runnable, and modules below `folder` that are Python 2 importable.
+    """Defines the names that converted files need, and makes modules of Python 2 below `folder` importable.
 
-    With `python2` all modules below the folder are taken as Python 2: one interpreter ran the whole program, and a
-    file without a print statement still divides as the others do.
+    With `python2` all modules below the folder are Python 2: one interpreter ran the whole program, and a file without
+    a print statement also has the division of Python 2.
     """
     vars(builtins).update(_NAMES)
     shim = sys.modules.setdefault("_python2_pickle", _pickle_module())
@@ -499,7 +504,7 @@ def install(folder=None, python2=False):
 
 
 def uninstall():
-    """Takes back what `install` did, but for modules that are loaded."""
+    """Reverts `install`, except for modules that are loaded."""
     _finder.folders.clear()
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
@@ -511,7 +516,8 @@ def uninstall():
 
 
 def run(path):
-    """Runs a program of Python 2 or 3 as `__main__` and gives its names; modules beside it are found and converted."""
+    """Runs a program of Python 2 or 3 as `__main__` and returns its namespace; modules in its folder are found and
+    converted."""
     path = os.path.abspath(os.fspath(path))
     with open(path, "rb") as file:
         old = is_python2(file.read().decode("utf-8", "replace"), path)
@@ -522,7 +528,7 @@ def run(path):
         module.__dict__.update(_BUILTINS)
     code = compile(source_of(path, python2=old), path, "exec", dont_inherit=True)
     before = sys.modules["__main__"]
-    # Pickles of the program's own classes find them there.
+    # Pickles find the program's own classes in __main__.
     sys.modules["__main__"] = module
     try:
         exec(code, module.__dict__)

@@ -1,5 +1,5 @@
-"""States of NumPy's generator as variables: vectors of uint32 for Croton, numpy.random.RandomState for whoever sets and
-reads them."""
+"""States of NumPy's generator as variables: Croton stores vectors of uint32; get_value and set_value convert them to
+and from numpy.random.RandomState."""
 
 import numpy
 
@@ -10,11 +10,11 @@ from .types import TensorType
 from .variables import TensorVariable
 from .wrapping import _wrapped, register
 
-_WORDS = 624  # of the generator; then how many are used up, whether a normal number is kept, and its 64 bits
+_WORDS = 624  # of the generator; then the number of used ones, whether a normal number is stored, and its 64 bits
 
 
 def words_of(state):
-    """The words of a RandomState."""
+    """The state of a RandomState as words."""
     name, keys, used, has_normal, normal = state.get_state(legacy=True)
     if name != "MT19937":
         raise TypeError(f"a state of MT19937 is needed, not of {name}")
@@ -23,7 +23,7 @@ def words_of(state):
 
 
 def state_of(words, state=None):
-    """A RandomState of words; the given one is set to them."""
+    """A RandomState with the state of these words: `state` itself, if it is given."""
     state = numpy.random.RandomState() if state is None else state
     normal = numpy.array(words[_WORDS + 2:_WORDS + 4], "uint32").view("float64")[0]
     state.set_state(("MT19937", words[:_WORDS], int(words[_WORDS]), int(words[_WORDS + 1]), float(normal)))
@@ -42,7 +42,7 @@ class RandomStateType(TensorType):
         return variable
 
     def filter(self, data, strict=False, allow_downcast=None):
-        """The RandomState. TypeError for anything else."""
+        """The data if it is a RandomState, else TypeError."""
         if not isinstance(data, numpy.random.RandomState):
             raise TypeError(f"expected a numpy.random.RandomState, got {data!r}")
         return data
@@ -72,41 +72,41 @@ random_state_type = RandomStateType()
 
 
 class RandomStateSharedVariable(TensorSharedVariable):
-    """A shared state: get_value and set_value speak numpy.random.RandomState."""
+    """A shared state, whose value is a numpy.random.RandomState."""
 
-    _object = None
+    _cached = None
 
     @property
     def type(self):
         return random_state_type
 
     def get_value(self, borrow=False, return_internal_type=False):
-        """The state now as a RandomState of its own; with borrow always the same object, brought up to date."""
+        """The current state as a new RandomState; with borrow always the same object, which is updated."""
         words = self._croton.get_value()
         if not borrow:
             return state_of(words)
-        if self._object is None or self._of_version != self._croton.version:
-            self._keep(state_of(words, self._object))
-        return self._object
+        if self._cached is None or self._cached_version != self._croton.version:
+            self._cache(state_of(words, self._cached))
+        return self._cached
 
-    def _keep(self, state):
-        self._object, self._of_version = state, self._croton.version
+    def _cache(self, state):
+        self._cached, self._cached_version = state, self._croton.version
 
     def set_value(self, new_value, borrow=False):
-        """Sets the state; borrow: the object is the one that get_value(borrow=True) gives."""
+        """Sets the state; borrow: get_value(borrow=True) then returns this object."""
         self._croton.set_value(words_of(random_state_type.filter(new_value)))
-        self._keep(new_value) if borrow else self._forget()
-
-    def _forget(self):
-        self._object = None
+        if borrow:
+            self._cache(new_value)
+        else:
+            self._cached = None
 
     def get_state(self):
         return self.get_value(borrow=True).get_state()
 
     def set_state(self, state):
-        changed = self.get_value()
-        changed.set_state(state)
-        self.set_value(changed)
+        value = self.get_value()
+        value.set_state(state)
+        self.set_value(value)
 
     def __deepcopy__(self, memo):
         return shared_state(self.get_value(), self.name)
@@ -117,14 +117,14 @@ class RandomStateSharedVariable(TensorSharedVariable):
 
 @makes_shared(numpy.random.RandomState)
 def shared_state(value, name=None, borrow=False):
-    """A shared variable of a RandomState."""
+    """A shared variable with the state of a RandomState."""
     result = register(RandomStateSharedVariable._of(_croton.shared(words_of(value), name)))
     if borrow:
-        result._keep(value)
+        result._cache(value)
     return result
 
 
 def as_state(variable):
-    """The object of a Croton variable that is the state of a draw."""
+    """Theano's shared state of a Croton variable that is the state of a draw."""
     known = _wrapped.get(variable)
     return known if known is not None else register(RandomStateSharedVariable._of(variable))

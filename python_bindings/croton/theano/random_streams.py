@@ -1,4 +1,4 @@
-"""Random streams with Theano's numbers: RandomStreams (NumPy's) and MRG_RandomStreams."""
+"""Random streams with Theano's numbers: RandomStreams (NumPy's generator) and MRG_RandomStreams."""
 
 import numpy
 
@@ -12,7 +12,7 @@ from .wrapping import as_sizes, as_variable, unwrap, wrap
 
 
 def _shape(size, ndim):
-    """A size as Croton takes it; None is the shape of the parameters. ValueError where it has not ndim sizes."""
+    """A size for Croton; None is the shape of the parameters. ValueError if it does not have ndim elements."""
     sizes = _sizes(size, ndim)
     if ndim is not None and sizes is not None and len(sizes) != ndim:
         raise ValueError(f"ndim is {ndim}, and the size has {len(sizes)} elements: {size}")
@@ -33,13 +33,11 @@ def _value(x):
     return x if isinstance(x, (int, float)) else as_variable(x)._croton
 
 
-
-
-_TRUNCATED_DEVIATION = 0.87962566103423978  # of a normal number of deviation 1 between -2 and 2
+_TRUNCATED_DEVIATION = 0.87962566103423978  # of the standard normal distribution, truncated to [-2, 2]
 
 
 class _Streams:
-    """What both have: the states of their draws."""
+    """Base of the streams: the states of their draws."""
 
     def updates(self):
         """Pairs of each state and its default update."""
@@ -52,8 +50,8 @@ class _Streams:
         return [(self._as_state(state), wrap(value)) for state, value in self._streams.state_updates()]
 
     def __getstate__(self):
-        """For pickles and copies: what is drawn of one has the numbers that would have been drawn of this object next.
-        Draws that were made, and their states, are not part of it."""
+        """The state for pickles and copies, whose draws have the numbers that this object's next draws would have.
+        Earlier draws and their states are not part of it."""
         return {**self.__dict__, "_streams": len(self._streams.state_updates()), "_generated": []}
 
     def __setstate__(self, state):
@@ -62,8 +60,8 @@ class _Streams:
         for _ in range(state["_streams"]):
             self._streams.uniform([1])
 
-    def _drawn(self, variable, before):
-        """The draw, with its state as .rng and .update."""
+    def _with_state(self, variable, before):
+        """The result of a draw, with its state as .rng and .update."""
         result = wrap(variable)
         pairs = self._streams.state_updates()
         if len(pairs) > before:
@@ -74,18 +72,18 @@ class _Streams:
 
     def _draw(self, method, *args, **kwargs):
         before = len(self._streams.state_updates())
-        return self._drawn(getattr(self._streams, method)(*args, **kwargs), before)
+        return self._with_state(getattr(self._streams, method)(*args, **kwargs), before)
 
 
 class RandomStreams(_Streams):
-    """Streams of NumPy's numbers: those of numpy.random.RandomState. Each call of a method is one draw, which functions
-    move on."""
+    """Streams with the numbers of numpy.random.RandomState. Each call of a method is one draw, whose state functions
+    advance."""
 
     _as_state = staticmethod(as_state)
 
     def __init__(self, seed=None, no_warn=False):
         self.gen_seedgen = numpy.random.RandomState(seed)
-        self._generated = []  # pairs of draws by functions of the user
+        self._generated = []  # (state, new state) of draws by the user's functions
         self.default_instance_seed = seed
         self._seed = seed
         self._streams = self._new_streams()
@@ -95,7 +93,7 @@ class RandomStreams(_Streams):
         return _croton.NumpyRandomStreams() if seed is None else _croton.NumpyRandomStreams(int(seed))
 
     def seed(self, seed=None):
-        """New states for all draws: those of a new object of this seed (None: the constructor's)."""
+        """Sets the states of all draws to those of a new object with this seed (None: the constructor's)."""
         self._streams.seed() if seed is None else self._streams.seed(int(seed))
 
     def __getitem__(self, item):
@@ -109,28 +107,28 @@ class RandomStreams(_Streams):
         self[item].set_value(value)
 
     def uniform(self, size=None, low=0.0, high=1.0, ndim=None, dtype=None):
-        """Real numbers from low to high."""
+        """Uniformly distributed numbers from low to high."""
         return self._draw("uniform", _shape(size, ndim), _value(low), _value(high), dtype)
 
     def normal(self, size=None, avg=0.0, std=1.0, ndim=None, dtype=None):
-        """Normal numbers."""
+        """Normally distributed numbers."""
         return self._draw("normal", _shape(size, ndim), _value(avg), _value(std), dtype)
 
     def binomial(self, size=None, n=1, p=0.5, ndim=None, dtype="int64", prob=None):
-        """How many of n trials of probability p succeed."""
+        """The number of successes in n trials of probability p."""
         return self._draw("binomial", _shape(size, ndim), _value(n), _value(p if prob is None else prob), dtype)
 
     def random_integers(self, size=None, low=0, high=1, ndim=None, dtype="int64"):
-        """Whole numbers from low to high, both among them."""
+        """Integers from low to high, inclusive."""
         drawn = self._draw("random_integers", _shape(size, ndim), _value(low), _value(high), "int64")
         if dtype == "int64":
             return drawn
-        result = drawn.astype(dtype)  # so that numbers that do not fit wrap round
+        result = drawn.astype(dtype)  # numbers that do not fit wrap around
         result.rng, result.update = drawn.rng, drawn.update
         return result
 
     def choice(self, size=None, a=2, replace=True, p=None, ndim=None, dtype="int64"):
-        """Elements of the vector a, or whole numbers below the integer a."""
+        """Random elements of the vector a, or integers below the integer a."""
         size = [] if size is None else _shape(size, ndim)
         if p is not None and not isinstance(p, Variable) and (numpy.ndim(p) == 0 or len(p) == 0):
             p = None
@@ -138,25 +136,26 @@ class RandomStreams(_Streams):
                           None if p is None else _value(p), dtype)
 
     def poisson(self, size=None, lam=None, ndim=None, dtype="int64"):
-        """Poisson numbers of mean lam."""
+        """Poisson-distributed numbers with mean lam."""
         lam = 1.0 if lam is None else lam
         shape = list(as_variable(lam)._croton.shape) if size is None else _shape(size, ndim)
         return self._draw("poisson", shape, _value(lam), dtype)
 
     def permutation(self, size=None, n=1, ndim=None, dtype="int64"):
-        """0 to n - 1 in random order, along a last axis."""
+        """Random permutations of 0 to n - 1, along a last axis."""
         return self._draw("permutation", [] if size is None else _shape(size, ndim), _value(n), dtype)
 
     def multinomial(self, size=None, n=1, pvals=[0.5, 0.5], ndim=None, dtype="int64"):
-        """How often each class, along the last axis of pvals, came up in n draws."""
+        """The counts of each class, along the last axis of pvals, in n draws."""
         return self._draw("multinomial", _shape(size, ndim), _value(n), _value(pvals), dtype)
 
     def shuffle_row_elements(self, input):
-        """The elements of each row in random order."""
+        """The input with the elements of each row in random order."""
         return self._draw("shuffle_row_elements", as_variable(input)._croton)
 
     def gen(self, op, *args, **kwargs):
-        """A draw by a function of theano.tensor.raw_random, or one like them: op(state, *args) is (new state, numbers)."""
+        """A draw by a function of theano.tensor.raw_random, or by any op with op(state, *args) = (new state,
+        numbers)."""
         name = op if isinstance(op, str) else getattr(op, "__name__", "")
         if isinstance(op, str) or op is getattr(raw_random, name, None):
             return getattr(self, name)(*args, **kwargs)
@@ -195,7 +194,7 @@ class MRG_RandomStreams(_Streams):
             raise ValueError(f"6 seed values are needed, not {len(seed)}")
 
     def seed(self, seed=None):
-        """The states of all draws as for a new object of this seed."""
+        """Sets the states of all draws to those of a new object with this seed."""
         seed = self.default_instance_seed if seed is None else seed
         self._check(seed)
         self._streams.seed(_plain_seed(seed))
@@ -204,17 +203,18 @@ class MRG_RandomStreams(_Streams):
     set_rstate = seed
 
     def uniform(self, size, low=0.0, high=1.0, ndim=None, dtype=None, nstreams=None, **_):
-        """Real numbers between low and high."""
+        """Uniformly distributed numbers between low and high."""
         return self._draw("uniform", _shape(size, ndim), _value(low), _value(high), dtype, nstreams)
 
     def normal(self, size, avg=0.0, std=1.0, ndim=None, dtype=None, nstreams=None, truncate=False, **_):
-        """Normal numbers; truncate: within two times std, which then is above the deviation of what is drawn."""
+        """Normally distributed numbers; truncate: within 2 std of avg; their standard deviation is then below std."""
         if truncate:
             return self.truncated_normal(size, avg, std * _TRUNCATED_DEVIATION, ndim, dtype, nstreams)
         return self._draw("normal", _shape(size, ndim), _value(avg), _value(std), dtype, nstreams)
 
     def truncated_normal(self, size, avg=0.0, std=1.0, ndim=None, dtype=None, nstreams=None, **_):
-        """Normal numbers whose deviation is std, cut off at two deviations of what was drawn before that."""
+        """Normally distributed numbers, truncated at two deviations of the untruncated distribution and scaled so that
+        their standard deviation is std."""
         return self._draw("truncated_normal", _shape(size, ndim), _value(avg), _value(std), dtype, nstreams)
 
     def binomial(self, size=None, n=1, p=0.5, ndim=None, dtype="int64", nstreams=None, **_):
@@ -222,7 +222,7 @@ class MRG_RandomStreams(_Streams):
         return self._draw("binomial", _shape(size, ndim), _value(n), _value(p), dtype, nstreams)
 
     def multinomial(self, size=None, n=1, pvals=None, ndim=None, dtype="int64", nstreams=None, **_):
-        """How often each class came up in n draws, for each row of pvals."""
+        """The counts of each class in n draws, for each row of pvals."""
         if pvals is None:
             raise TypeError("You have to specify pvals")
         if size is not None:
@@ -231,7 +231,7 @@ class MRG_RandomStreams(_Streams):
         return self._draw("multinomial", as_variable(pvals)._croton, _value(n), dtype, nstreams)
 
     def choice(self, size=1, a=None, replace=True, p=None, ndim=None, dtype="int64", nstreams=None, **_):
-        """Different columns of each row of p, by their probabilities."""
+        """Distinct random columns for each row of p, by their probabilities."""
         if replace:
             raise NotImplementedError("MRG_RandomStreams.choice only works without replacement for now.")
         if a is not None:
@@ -244,7 +244,7 @@ class MRG_RandomStreams(_Streams):
 
     def multinomial_wo_replacement(self, size=None, n=1, pvals=None, replace=False, ndim=None, dtype="int64",
                                    nstreams=None, **_):
-        """choice by its older name."""
+        """choice under its older name."""
         return self.choice(n, None, False, pvals, ndim, dtype, nstreams)
 
 

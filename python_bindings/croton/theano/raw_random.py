@@ -1,7 +1,7 @@
 """theano.tensor.raw_random: draws as functions of a state: (new state, numbers).
 
-A draw is an op that NumPy itself computes on the host: RandomFunction of a method of numpy.random.RandomState, or of a
-Python function of a RandomState. RandomStreams draw the same numbers without Python.
+A draw is an op that NumPy computes on the host: RandomFunction of a method of numpy.random.RandomState, or of a Python
+function of a RandomState. RandomStreams draw the same numbers without Python.
 """
 
 import numpy
@@ -18,9 +18,9 @@ from .wrapping import as_variable, unwrap, vector_elements, vector_of, wrap
 class RandomFunction(Op):
     """A draw as an op: RandomFunction("uniform", dvector)(state, shape, low, high) is [new state, numbers].
 
-    fn: a method of RandomState, or its name, or a function of a RandomState, arguments and a shape; shape () leaves it
-    to the arguments. outtype: the type of what is drawn, which has ndim_added dimensions more than the shape.
-    ValueError when called where what fn gives is of another shape.
+    fn: a method of RandomState, or its name, or a function of a RandomState, arguments and a shape; shape () means the
+    shape of the arguments. outtype: the type of the numbers, which has ndim_added dimensions more than the shape.
+    ValueError in a call if the result of fn has another shape.
     """
 
     __props__ = ("fn", "outtype", "inplace", "ndim_added")
@@ -56,29 +56,29 @@ class RandomFunction(Op):
             drawn = drawn.reshape((1,) * self.outtype.ndim)
         leading = drawn.shape if self.ndim_added <= 0 else drawn.shape[:-self.ndim_added]
         if drawn.ndim != self.outtype.ndim or (size is not None and self.ndim_added >= 0 and leading != size):
-            raise ValueError(f"{self}: what was drawn has shape {drawn.shape}; {self.outtype.ndim} dimensions are "
+            raise ValueError(f"{self}: the numbers have shape {drawn.shape}; {self.outtype.ndim} dimensions are "
                              f"expected{'' if size is None else f', the first of them {size}'}")
         output_storage[0][0] = words_of(state)
         output_storage[1][0] = _cast(drawn, self.outtype.dtype)
 
     def grad(self, inputs, output_grads):
-        return [grad_undefined(self, k, x, "random numbers have no derivative by what they are drawn with")
+        return [grad_undefined(self, k, x, "random numbers have no derivative by their parameters")
                 for k, x in enumerate(inputs)]
 
 
 def _cast(array, dtype):
-    """As another dtype; whole numbers wrap round, as NumPy's integers do."""
+    """The array in another dtype; integers wrap around, as in NumPy."""
     if array.dtype.kind == "f" and numpy.dtype(dtype).kind in "iu":
         array = array.astype("int64")
     return array.astype(dtype)
 
 
 def _infer_ndim_bcast(ndim, shape, *args):
-    """(ndim, shape as a vector of int64, which axes are 1 for good) of a draw.
+    """(ndim, shape as a vector of int64, broadcastable) of a draw.
 
-    shape: numbers and scalars, of which -1 is the size that the arguments have there; a vector, of a length that is
-    known or ndim; or None: what the arguments broadcast to. ValueError where ndim says something else, or the arguments have
-    more dimensions.
+    shape: a list of numbers and scalars, where -1 is the size of the arguments along that axis; a vector, whose length
+    is known or ndim; or None: the shape that the arguments broadcast to. ValueError if ndim differs, or if the
+    arguments have more dimensions.
     """
     if shape is None:
         if not args:
@@ -100,7 +100,7 @@ def _infer_ndim_bcast(ndim, shape, *args):
         if ndim is None:
             elements = vector_elements(unwrap(vector))
             if elements is None:
-                raise ValueError(f"the length of the shape {shape} is not known; ndim= says it")
+                raise ValueError(f"the length of the shape {shape} is not known; pass it as ndim=")
             ndim = len(elements)
         vector, broadcastable = vector.astype("int64"), (False,) * ndim
     if any(x.ndim > ndim for x in args):
@@ -109,15 +109,16 @@ def _infer_ndim_bcast(ndim, shape, *args):
 
 
 def _size(n, axis, args):
-    """A size of a draw along an axis, counted from the end, and whether it is 1 for good; -1 is that of the arguments."""
+    """The size of a draw along an axis, counted from the end, and whether it is always 1; n = -1: that of the
+    arguments."""
     if isinstance(n, Variable):
         return unwrap(n), False
     if n != -1:
         return unwrap(as_variable(n)), n == 1
-    there = [x for x in args if x.ndim >= -axis]
-    if not there:
+    overlapping = [x for x in args if x.ndim >= -axis]
+    if not overlapping:
         raise ValueError("Auto-shape of -1 must overlap with the shape of one of the broadcastable inputs")
-    for x in there:
+    for x in overlapping:
         if not x.broadcastable[axis]:
             return unwrap(x).shape[x.ndim + axis], False
     return unwrap(as_variable(1)), True
@@ -131,8 +132,9 @@ def _float(dtype, *args):
     return str(numpy.result_type(config.floatX, *[x.dtype for x in args])) if dtype is None else dtype
 
 
-def _drawn(fn, state, size, ndim, dtype, *args, added=(), known=None):
-    """A draw whose shape its arguments (or those of `known`) help to tell; added: more axes at the end."""
+def _draw(fn, state, size, ndim, dtype, *args, added=(), known=None):
+    """An application of RandomFunction, whose shape is inferred with its arguments (or those of `known`). added:
+    whether axes that are added at the end broadcast."""
     ndim, size, broadcastable = _infer_ndim_bcast(ndim, size, *(args if known is None else known))
     if ndim == 0:
         size = ()
@@ -141,70 +143,70 @@ def _drawn(fn, state, size, ndim, dtype, *args, added=(), known=None):
 
 
 def uniform(random_state, size=None, low=0.0, high=1.0, ndim=None, dtype=None):
-    """Real numbers from low to high."""
+    """(new state, uniformly distributed numbers from low to high)."""
     low, high = as_variable(low), as_variable(high)
-    return _drawn("uniform", random_state, size, ndim, _float(dtype, low, high), low, high)
+    return _draw("uniform", random_state, size, ndim, _float(dtype, low, high), low, high)
 
 
 def normal(random_state, size=None, avg=0.0, std=1.0, ndim=None, dtype=None):
-    """Normal numbers."""
+    """(new state, normally distributed numbers)."""
     avg, std = as_variable(avg), as_variable(std)
-    return _drawn("normal", random_state, size, ndim, _float(dtype, avg, std), avg, std)
+    return _draw("normal", random_state, size, ndim, _float(dtype, avg, std), avg, std)
 
 
 def binomial(random_state, size=None, n=1, p=0.5, ndim=None, dtype="int64", prob=None):
-    """How many of n trials of probability p succeed."""
-    return _drawn("binomial", random_state, size, ndim, dtype, as_variable(n), as_variable(p if prob is None else prob))
+    """(new state, the number of successes in n trials of probability p)."""
+    return _draw("binomial", random_state, size, ndim, dtype, as_variable(n), as_variable(p if prob is None else prob))
 
 
 def random_integers(random_state, size=None, low=0, high=1, ndim=None, dtype="int64"):
-    """Whole numbers from low to high, both among them."""
-    return _drawn(random_integers_helper, random_state, size, ndim, dtype, as_variable(low), as_variable(high))
+    """(new state, integers from low to high, inclusive)."""
+    return _draw(random_integers_helper, random_state, size, ndim, dtype, as_variable(low), as_variable(high))
 
 
 def choice(random_state, size=None, a=2, replace=True, p=None, ndim=None, dtype="int64"):
-    """Elements of the vector a, or whole numbers below the integer a."""
+    """(new state, random elements of the vector a, or integers below the integer a)."""
     p = as_variable(p if isinstance(p, Variable) or p else numpy.zeros(0))
-    return _drawn(choice_helper, random_state, size, ndim, dtype, as_variable(a), as_variable(replace), p, known=())
+    return _draw(choice_helper, random_state, size, ndim, dtype, as_variable(a), as_variable(replace), p, known=())
 
 
 def poisson(random_state, size=None, lam=1.0, ndim=None, dtype="int64"):
-    """Poisson numbers of mean lam. TypeError without a size."""
-    return _drawn("poisson", random_state, size, ndim, dtype, as_variable(lam), known=())
+    """(new state, Poisson-distributed numbers with mean lam). TypeError without a size."""
+    return _draw("poisson", random_state, size, ndim, dtype, as_variable(lam), known=())
 
 
 def permutation(random_state, size=None, n=1, ndim=None, dtype="int64"):
-    """0 to n - 1 in random order, along a last axis."""
+    """(new state, random permutations of 0 to n - 1 along a last axis)."""
     if size is None or (isinstance(size, (list, tuple)) and not size):
         if ndim not in (None, 1):
             raise TypeError(f"one permutation has 1 dimension, not {ndim}")
         size, ndim = (), None
-    return _drawn(permutation_helper, random_state, size, ndim, dtype, as_variable(n), added=(False,), known=())
+    return _draw(permutation_helper, random_state, size, ndim, dtype, as_variable(n), added=(False,), known=())
 
 
 def multinomial(random_state, size=None, n=1, pvals=[0.5, 0.5], ndim=None, dtype="int64"):
-    """How often each class, along the last axis of pvals, came up in n draws."""
+    """(new state, the counts of each class, along the last axis of pvals, in n draws)."""
     n, pvals = as_variable(n), as_variable(pvals)
     rows = wrap(unwrap(pvals)[(Ellipsis, 0)])
-    return _drawn(multinomial_helper, random_state, size, ndim, dtype, n, pvals, added=pvals.broadcastable[-1:],
+    return _draw(multinomial_helper, random_state, size, ndim, dtype, n, pvals, added=pvals.broadcastable[-1:],
                   known=(n, rows))
 
 
 def _broadcast(size, *arrays):
-    """The arrays as views of the size (None: what they broadcast to). ValueError where they do not fit."""
+    """The arrays broadcast to the size (None: to a common shape). ValueError if they cannot be."""
     return numpy.broadcast_arrays(*arrays) if size is None else [numpy.broadcast_to(a, size) for a in arrays]
 
 
 def random_integers_helper(random_state, low, high, size):
-    """Whole numbers from low to high, one after the other, so that each is drawn as by itself."""
+    """Integers from low to high, drawn one after the other."""
     low, high = _broadcast(size, low, high)
     drawn = [random_state.randint(a, b + 1) for a, b in zip(low.ravel().tolist(), high.ravel().tolist())]
     return numpy.array(drawn, "int64").reshape(low.shape)
 
 
 def choice_helper(random_state, a, replace, p, size):
-    """RandomState.choice, with no probabilities where p is empty. ValueError unless p is a vector and a a number or
-    a vector."""
+    """RandomState.choice, without probabilities if p is empty. ValueError unless p is a vector and a is a number or a
+    vector."""
     if a.ndim > 1:
         raise ValueError(f"a has {a.ndim} dimensions; it is a number or a vector")
     if p.ndim != 1:
@@ -213,15 +215,15 @@ def choice_helper(random_state, a, replace, p, size):
 
 
 def permutation_helper(random_state, n, shape):
-    """Permutations of n whole numbers, one for each element of the shape."""
+    """Random permutations of 0 to n - 1, one for each element of the shape."""
     shape, n = () if shape is None else tuple(shape), int(n)
     rows = [random_state.permutation(n) for _ in range(int(numpy.prod(shape, dtype=int)))]
     return numpy.array(rows, "int64").reshape(shape + (n,))
 
 
 def multinomial_helper(random_state, n, pvals, size):
-    """How often each class came up, for each row of pvals. Rows that add up to a little more than 1, or end with next
-    to nothing, are made smaller, as Theano does. AssertionError for negative probabilities and for a sum above that."""
+    """The counts of each class, for each row of pvals. Rows whose sum is slightly above 1, or whose last element is
+    nearly 0, are scaled down, as in Theano. AssertionError for negative probabilities and for larger sums."""
     assert pvals.min() >= 0, "a probability is negative"
     shape = numpy.broadcast_shapes(n.shape, pvals.shape[:-1]) if size is None else tuple(size)
     counts = numpy.broadcast_to(n, shape).ravel()

@@ -12,12 +12,12 @@ from .configuration import config
 from .containers import SharedContainer
 from .graph import Variable
 from .variables import TensorVariable
-from .wrapping import as_variable, register, stands_for
+from .wrapping import as_variable, register, wrapper_of
 
 
 class SharedVariable(Variable):
-    """A variable whose value lives between calls. The class itself makes one of a type: of arrays a
-    TensorSharedVariable, of other objects a GenericSharedVariable."""
+    """A variable with a value that lives between calls. The class itself constructs a TensorSharedVariable for a type
+    of arrays, and a GenericSharedVariable for other types."""
 
     def __new__(cls, name=None, type=None, value=None, strict=False, allow_downcast=None, container=None):
         if cls is SharedVariable:
@@ -32,13 +32,13 @@ class SharedVariable(Variable):
 
     @property
     def container(self):
-        """What holds the value: container.value, container.storage[0]."""
+        """The container of the value: container.value, container.storage[0]."""
         if not hasattr(self, "_container"):
             self._container = SharedContainer(self)
         return self._container
 
 
-@stands_for("shared")
+@wrapper_of("shared")
 class TensorSharedVariable(SharedVariable, TensorVariable):
     """A shared array. get_value and set_value read and write it; functions update it."""
 
@@ -46,38 +46,39 @@ class TensorSharedVariable(SharedVariable, TensorVariable):
 
     @classmethod
     def _of(cls, variable):
-        """The object of a Croton variable that is shared."""
+        """Theano's variable of a shared variable of Croton."""
         if not isinstance(variable, _croton.SharedVariable):
             variable = _croton.as_shared(variable)
-        made = cls.__new__(cls)
-        Variable.__init__(made, variable)
-        return made
+        result = cls.__new__(cls)
+        Variable.__init__(result, variable)
+        return result
 
     @property
     def target(self):
-        """The device that its value is stored on."""
+        """The device that stores the value."""
         return self._croton.home
 
     def get_value(self, borrow=False, return_internal_type=False):
-        """A copy of the value; with borrow it may be the memory itself: on the CPU it is, and the same object as long
-        as nothing has set another value."""
+        """A copy of the value; with borrow it may be the memory itself: on the CPU it is, and it is the same object
+        until another value is set."""
         if not borrow or self._croton.home != "cpu":
             return self._croton.get_value(borrow)
-        version, known = self._lent
-        array = known()
+        version, borrowed = self._borrowed
+        array = borrowed()
         if array is None or version != self._croton.version:
-            array = self._lend(self._croton.get_value(True))
+            array = self._cache_borrowed(self._croton.get_value(True))
         return array
 
-    _lent = (None, lambda: None)  # the version of the value that get_value(borrow=True) gave last, and a weak reference
+    # The version of the value at the last get_value(borrow=True), and a weak reference to its result.
+    _borrowed = (None, lambda: None)
 
-    def _lend(self, array):
-        self._lent = (self._croton.version, weakref.ref(array))
+    def _cache_borrowed(self, array):
+        self._borrowed = (self._croton.version, weakref.ref(array))
         return array
 
     def set_value(self, new_value, borrow=False):
-        """Replaces the value. The number of dimensions stays; TypeError for a dtype that would lose something, and for
-        sizes other than 1 where the type says 1."""
+        """Replaces the value. TypeError for another number of dimensions, for a dtype whose conversion would lose
+        precision, and for sizes other than 1 along broadcastable axes."""
         if isinstance(new_value, Variable):
             raise TypeError(f"set_value takes a value, not a symbolic variable: {new_value}")
         array = self.type.filter(new_value, strict=getattr(self, "_strict", False),
@@ -85,7 +86,7 @@ class TensorSharedVariable(SharedVariable, TensorVariable):
         self._croton.set_value(array, borrow and array.flags.writeable)
         if borrow and array.flags.writeable and self._croton.home == "cpu" and numpy.may_share_memory(
                 array, self._croton.get_value(True)):
-            self._lend(array)
+            self._cache_borrowed(array)
 
     def zero(self, borrow=False):
         """Sets all elements to 0."""
@@ -93,8 +94,8 @@ class TensorSharedVariable(SharedVariable, TensorVariable):
 
     @property
     def default_update(self):
-        """The update that every function does which uses the variable and has no other one for it."""
-        return self._default_update  # AttributeError where there is none, as hasattr wants it
+        """The update of every function that uses the variable and has no other update for it."""
+        return self._default_update  # AttributeError if there is none, for hasattr
 
     @default_update.setter
     def default_update(self, value):
@@ -104,7 +105,7 @@ class TensorSharedVariable(SharedVariable, TensorVariable):
     @default_update.deleter
     def default_update(self):
         del self._default_update
-        self._croton.set_default_update(self._croton)  # as it is
+        self._croton.set_default_update(self._croton)  # the identity: no change
 
     def type_checked(self, value):
         value = as_variable(value)
@@ -113,7 +114,7 @@ class TensorSharedVariable(SharedVariable, TensorVariable):
         return value
 
     def clone(self):
-        """Another variable with the same value... of the same storage: in Croton the variable itself."""
+        """The variable itself: a clone shares its storage."""
         return self
 
     def __reduce__(self):
@@ -133,11 +134,11 @@ def _shared_again(value, name, broadcastable):
 
 
 class GenericSharedVariable(SharedVariable):
-    """A Python object that is no array, kept; nothing can be computed with it."""
+    """A shared variable of a Python object that is not an array; it cannot be part of an expression."""
 
     def __init__(self, name=None, type=None, value=None, strict=False, allow_downcast=None, container=None):
         Variable.__init__(self, None)
-        self._own = False
+        self._owner = False
         self.type = types.generic if type is None else type
         self._value = value
         self._name = name
@@ -162,7 +163,8 @@ _makers = {}
 
 
 def makes_shared(kind):
-    """Marks the function(value, name, borrow) that makes a shared variable of what is no array."""
+    """Decorator of the function (value, name, borrow) that makes a shared variable of an object that is not an
+    array."""
     def marked(make):
         _makers[kind] = make
         return make
@@ -171,11 +173,11 @@ def makes_shared(kind):
 
 
 def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
-    """A shared variable of an array or number; its dtype and number of dimensions stay.
+    """A shared variable of an array or number, which determines its dtype and number of dimensions.
 
-    borrow: keep the array's memory. broadcastable: the axes whose size is 1 for good (none of itself). target: the
-    device that stores it ("cuda1", "dev0" of the flag contexts). A list or another object becomes a generic variable,
-    with which nothing is computed. TypeError for symbolic variables.
+    borrow: use the array's memory. broadcastable: for each axis whether its size is always 1 (default: none). target:
+    the device that stores it ("cuda1", or "dev0" of the flag contexts). A list or another object becomes a generic
+    variable, which cannot be part of an expression. TypeError for symbolic variables.
     """
     if isinstance(value, Variable):
         raise TypeError("Shared variable constructor needs numeric values and not symbolic variables.")
@@ -183,8 +185,9 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
     broadcastable = kwargs.pop("broadcastable", None)
     target = kwargs.pop("target", None)
     if kwargs:
-        raise TypeError(f"No suitable SharedVariable constructor could be found. Are you sure all kwargs are supported? "
-                        f"{sorted(kwargs)} are not: name, strict, allow_downcast, borrow, broadcastable and target are.")
+        raise TypeError(f"No suitable SharedVariable constructor could be found. Are you sure all kwargs are "
+                        f"supported? {sorted(kwargs)} are not: name, strict, allow_downcast, borrow, broadcastable and "
+                        "target are.")
     if not isinstance(value, (numpy.ndarray, numpy.generic, int, float, complex, bool)):
         for kind, make in _makers.items():
             if isinstance(value, kind):
@@ -196,7 +199,7 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
     array = value if isinstance(value, numpy.ndarray) else numpy.asarray(value)
     if array.dtype.kind not in "biufc":
         raise TypeError(f"No suitable SharedVariable constructor could be found. The value is an array of dtype "
-                        f"{array.dtype}; numbers are taken.")
+                        f"{array.dtype}; only numbers are supported.")
     variable = _croton.shared(array, name, borrow and array.flags.writeable, _target(target),
                               list(broadcastable or []))
     result = register(TensorSharedVariable._of(variable))
@@ -205,17 +208,17 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
 
 
 def _target(target):
-    """The device of a target: a name of the flag contexts, or a device; "gpu" is the first one."""
+    """The device of a target: a name of the flag contexts, or a device; "gpu" is the first GPU."""
     names = dict(pair.split("->") for pair in config.contexts.split(";") if "->" in pair)
     return names.get(target, target)
 
 
 def shared_constructor(value, name=None, strict=False, allow_downcast=None, target="gpu", **kwargs):
-    """theano.gpuarray's: a shared variable stored on a device ("gpu": the first one)."""
+    """A shared variable stored on a device ("gpu": the first GPU), as in theano.gpuarray."""
     return shared(value, name, strict, allow_downcast, target=target, **kwargs)
 
 
 def use(device, **_):
-    """Makes a device the default of what comes: "cuda0", "gpu0", "gpu,0". ValueError or DeviceError, with the devices
-    that there are, for another."""
+    """Makes a device the default for later shared variables and calls: "cuda0", "gpu0", "gpu,0". ValueError or
+    DeviceError, with a list of the devices, for an unknown one."""
     _croton.use(device)

@@ -1,5 +1,5 @@
-"""compute_test_value: what an expression is of the test values of its inputs, computed when it is built, so that
-mistakes show in the line that makes them."""
+"""compute_test_value: the value of an expression for the test values of its inputs, computed when it is built, so that
+mistakes raise in the line that contains them."""
 
 import warnings
 
@@ -9,7 +9,7 @@ from .configuration import config
 
 
 def of(variable):
-    """The test value of a variable; AttributeError where there is none."""
+    """The test value of a variable; AttributeError if there is none."""
     if hasattr(variable, "data"):  # a constant
         return variable.data
     if hasattr(variable, "get_value"):
@@ -17,34 +17,34 @@ def of(variable):
     return variable.tag.test_value
 
 
-def wanted():
+def enabled():
     """Whether test values are computed."""
     return config._values["compute_test_value"] != "off"
 
 
-def give(variable, whole, row=None):
-    """Gives a variable the test value of another one, or a row of it, if that has one."""
+def inherit(variable, whole, row=None):
+    """Sets a variable's test value to that of another one, or to a row of it, if that has one."""
     if variable is whole or hasattr(variable, "data"):
         return
     try:
         value = of(whole)
         variable.tag.test_value = value if row is None else value[row]
     except (AttributeError, IndexError):
-        pass  # what needs it says so
+        pass  # an error is raised where the test value is needed
 
 
 def derive(variable):
-    """Sets tag.test_value of a new variable from those of its inputs, if the flag compute_test_value says so. Where one
-    has none: nothing (ignore), a warning (warn), AttributeError (raise)."""
+    """Sets tag.test_value of a new variable from those of its inputs, if the flag compute_test_value is on. For an
+    input without one: nothing (ignore), a warning (warn), AttributeError (raise)."""
     mode = config._values["compute_test_value"]
     if mode == "off" or variable.owner is None:
         return
-    given = {}
+    test_values = {}
     for x in variable.owner.inputs:
         try:
-            given[x] = of(x)
+            test_values[x] = of(x)
         except AttributeError:
-            message = (f"Cannot compute test value: input {x} of {variable.owner} is missing default value. Give it by "
+            message = (f"Cannot compute test value: input {x} of {variable.owner} is missing default value. Set it as "
                        "x.tag.test_value")
             if mode == "raise":
                 raise AttributeError(message) from None
@@ -53,15 +53,15 @@ def derive(variable):
             return
     config._values["compute_test_value"] = "off"
     try:
-        stand_ins = [x._croton for x in given if not _fixed(x)]
-        values = [value for x, value in given.items() if not _fixed(x)]
-        ends = [_croton.variable(x.dtype, list(x.sizes)) for x in stand_ins]
-        copy = _croton.clone(variable._croton, dict(zip(stand_ins, ends)))
-        f = _croton.function(ends, copy, on_unused_input="ignore", no_default_updates=True, allow_input_downcast=True)
+        replaced = [x._croton for x in test_values if not _has_value(x)]
+        values = [value for x, value in test_values.items() if not _has_value(x)]
+        inputs = [_croton.variable(x.dtype, list(x.sizes)) for x in replaced]
+        copy = _croton.clone(variable._croton, dict(zip(replaced, inputs)))
+        f = _croton.function(inputs, copy, on_unused_input="ignore", no_default_updates=True, allow_input_downcast=True)
         variable.tag.test_value = f(*values)
     finally:
         config._values["compute_test_value"] = mode
 
 
-def _fixed(x):
+def _has_value(x):
     return hasattr(x, "get_value") or hasattr(x, "data")

@@ -1,5 +1,5 @@
-"""Types of variables as Theano has them: a dtype and, for each axis, whether its size is 1 for good; and the types of
-gradients that are missing, with their variables."""
+"""Theano's types of variables: a dtype and, for each axis, whether its size is always 1; and the types of missing
+gradients, with their variables."""
 
 import numpy
 
@@ -22,7 +22,7 @@ class Type:
         return self.make_variable(name)
 
     def filter_variable(self, other, allow_convert=True):
-        """The variable if it is of this type, else TypeError."""
+        """The variable if it has this type, else TypeError."""
         other = as_variable(other)
         if other.type != self:
             raise TypeError(f"Cannot convert Type {other.type} (of Variable {other}) into Type {self}. You can try to "
@@ -30,7 +30,7 @@ class Type:
         return other
 
     def is_valid_value(self, value):
-        """Whether the value is one of this type as it stands."""
+        """Whether the value has this type without conversion."""
         try:
             self.filter(value, strict=True)
             return True
@@ -41,15 +41,16 @@ class Type:
 class TensorType(Type):
     """The type of arrays: `TensorType("float32", (False, True))`; calling it makes an input of that type.
 
-    broadcastable: for each axis whether its size is 1, so that it is repeated where another array is longer. Types
-    are equal when dtype and broadcastable are.
+    broadcastable: for each axis whether its size is 1, so that it broadcasts. Types are equal if dtype and
+    broadcastable are.
     """
 
     context_name = "cpu"
     filter_checks_isfinite = False
 
     def __init__(self, dtype, broadcastable, name=None, sparse_grad=False):
-        self.dtype = config.floatX if str(dtype) == "floatX" else str(numpy.dtype(dtype)) if dtype != "bfloat16" else dtype
+        self.dtype = config.floatX if str(dtype) == "floatX" else \
+            str(numpy.dtype(dtype)) if dtype != "bfloat16" else dtype
         if self.dtype not in _DTYPES:
             raise TypeError(f"Unsupported dtype for TensorType: {dtype}")
         self.broadcastable = tuple(bool(b) for b in broadcastable)
@@ -65,12 +66,12 @@ class TensorType(Type):
         return wrap(_croton.variable(self.dtype, [1 if b else None for b in self.broadcastable], name))
 
     def clone(self, dtype=None, broadcastable=None):
-        """The same type but for what is given."""
+        """The type with another dtype or broadcastable, if they are given."""
         return TensorType(self.dtype if dtype is None else dtype,
                           self.broadcastable if broadcastable is None else broadcastable)
 
     def filter(self, data, strict=False, allow_downcast=None):
-        """The value as an array of this type. TypeError where that would lose something."""
+        """The value as an array of this type. TypeError if the conversion would lose precision."""
         if isinstance(data, Variable):
             raise TypeError("Expected an array-like object, but found a Variable: maybe you are trying to call a "
                             "function on a (possibly shared) variable instead of a numeric array?")
@@ -98,7 +99,7 @@ class TensorType(Type):
         if array.dtype == object:
             raise TypeError(f"{self} expected an array of numbers, not {data!r}")
         if array.dtype.kind == "c" and not self.dtype.startswith("complex"):
-            raise TypeError(f"{self} takes no complex numbers; pass the part that is meant")
+            raise TypeError(f"{self} does not accept complex numbers; pass the real or the imaginary part")
         converted = array.astype(self.dtype)
         if allow_downcast or numpy.can_cast(array.dtype, self.dtype, "safe"):
             return converted
@@ -115,7 +116,7 @@ class TensorType(Type):
 
     @staticmethod
     def values_eq(a, b, force_same_dtype=True):
-        """Whether two values are equal, nan being equal to nan."""
+        """Whether two values are equal; nan equals nan."""
         a, b = numpy.asarray(a), numpy.asarray(b)
         if a.shape != b.shape or (force_same_dtype and a.dtype != b.dtype):
             return False
@@ -123,7 +124,7 @@ class TensorType(Type):
 
     @staticmethod
     def values_eq_approx(a, b, allow_remove_inf=False, allow_remove_nan=False, rtol=None, atol=None):
-        """Whether two values are equal within what rounding does to their dtype."""
+        """Whether two values are equal within the rounding errors of their dtype."""
         a, b = numpy.asarray(a), numpy.asarray(b)
         if a.shape != b.shape or a.dtype != b.dtype:
             return False
@@ -132,12 +133,12 @@ class TensorType(Type):
         narrow = a.dtype in (numpy.float32, numpy.complex64, numpy.float16)
         rtol = (1e-5 if narrow else 1e-7) if rtol is None else rtol
         atol = (1e-4 if narrow else 1e-8) if atol is None else atol
-        left_out = numpy.zeros(a.shape, bool)
+        excluded = numpy.zeros(a.shape, bool)
         if allow_remove_nan:
-            left_out |= numpy.isnan(a) | numpy.isnan(b)
+            excluded |= numpy.isnan(a) | numpy.isnan(b)
         if allow_remove_inf:
-            left_out |= numpy.isinf(a) | numpy.isinf(b)
-        return bool(numpy.all(numpy.isclose(a, b, rtol, atol, equal_nan=True) | left_out))
+            excluded |= numpy.isinf(a) | numpy.isinf(b)
+        return bool(numpy.all(numpy.isclose(a, b, rtol, atol, equal_nan=True) | excluded))
 
     def __eq__(self, other):
         return (isinstance(other, TensorType) and self.dtype == other.dtype and
@@ -162,7 +163,7 @@ class TensorType(Type):
 
 
 class Generic(Type):
-    """The type of Python objects that are no arrays; nothing is computed with them."""
+    """The type of Python objects that are not arrays, which cannot be part of an expression."""
 
     ndim = None
 
@@ -170,7 +171,7 @@ class Generic(Type):
         return data
 
     def make_variable(self, name=None):
-        raise NotImplementedError("inputs that are no arrays are not there in Croton; keep Python objects in Python")
+        raise NotImplementedError("inputs that are not arrays are not supported; keep Python objects in Python")
 
     def __str__(self):
         return "<theano.gof.type.Generic>"
@@ -182,7 +183,7 @@ generic = Generic()
 
 
 class NoneConstant:
-    """theano.tensor.NoneConst: None as a constant, for arguments that may be left out."""
+    """theano.tensor.NoneConst: None as a constant, for optional arguments."""
 
     data = value = name = owner = None
     type = generic
@@ -217,7 +218,7 @@ class DisconnectedVariable(Variable):
 
     def __init__(self):
         super().__init__(None)
-        self._own = False
+        self._owner = False
         self.type = DisconnectedType()
         self.name = None
 
@@ -225,7 +226,7 @@ class DisconnectedVariable(Variable):
 
 
 class NullType(Type):
-    """The type of a gradient that is not defined; `why` says why."""
+    """The type of a gradient that is not defined; `why` is the reason."""
 
     def __init__(self, why="(no explanation given)"):
         self.why_null = why
@@ -250,5 +251,5 @@ class NullVariable(Variable):
 
     def __init__(self, type):
         super().__init__(None)
-        self._own = False
+        self._owner = False
         self.type = type

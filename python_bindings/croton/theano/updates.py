@@ -1,4 +1,4 @@
-"""Updates in order."""
+"""Ordered updates of shared variables."""
 
 import collections
 
@@ -6,7 +6,7 @@ from .sharing import SharedVariable
 
 
 class OrderedUpdates(collections.OrderedDict):
-    """A dict of updates that keeps their order; keys are shared variables (TypeError)."""
+    """An ordered dict of updates; the keys are shared variables (else TypeError)."""
 
     def __init__(self, *entries, **named):
         super().__init__()
@@ -19,7 +19,7 @@ class OrderedUpdates(collections.OrderedDict):
         super().__setitem__(key, value)
 
     def update(self, other=None):
-        """Takes over other updates. KeyError for a variable that has another one."""
+        """Adds other updates. KeyError for a variable that has a different one."""
         for key, value in dict(other or {}).items():
             if key in self and self[key] is not value:
                 raise KeyError("Collision", key)

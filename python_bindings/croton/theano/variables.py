@@ -1,5 +1,5 @@
-"""Theano's variables: thin objects around Croton's; what is between them is Croton. wrapping.py has the way from one to
-the other, methods.py and tensor/methods.py have the methods that take more than a variable knows."""
+"""Theano's variables: thin wrappers of Croton's, which are the graph. wrapping.py converts between them; methods.py and
+tensor/methods.py have the methods that need other modules."""
 
 import numpy
 
@@ -9,24 +9,24 @@ from croton.notebook import variable_html
 from . import types
 from .croton_op import CrotonOp
 from .graph import Apply, Variable
-from .wrapping import stands_for, unwrap_index, vector_elements, vector_of, wrap
+from .wrapping import unwrap_index, vector_elements, vector_of, wrap, wrapper_of
 
 
 def _scalar_index(key):
     return isinstance(key, (int, numpy.integer)) and not isinstance(key, bool)
 
 
-@stands_for("other")
+@wrapper_of("other")
 class TensorVariable(Variable):
     """A symbolic array. Operators and methods build new ones; == is identity (theano.tensor.eq compares)."""
 
     __array_priority__ = 1000
 
     def _applied(self):
-        made = _croton.application(self._croton)
-        if made is None:
+        application = _croton.application(self._croton)
+        if application is None:
             return None
-        name, inputs = made[0], wrap(made[1], self._operands)
+        name, inputs = application[0], wrap(application[1], self._operands)
         return Apply(CrotonOp.shown(name, inputs), inputs, [self])
 
     def _repr_html_(self):
@@ -40,8 +40,9 @@ class TensorVariable(Variable):
 
     dtype = property(lambda self: self._croton.dtype, doc="The name of the element type.")
     ndim = property(lambda self: self._croton.ndim, doc="The number of dimensions.")
-    broadcastable = property(lambda self: tuple(self._croton.broadcastable), doc="Per axis: is its size 1 for good?")
-    T = property(lambda self: wrap(self._croton.T), doc="The axes reversed.")
+    broadcastable = property(lambda self: tuple(self._croton.broadcastable),
+                             doc="For each axis, whether its size is always 1.")
+    T = property(lambda self: wrap(self._croton.T), doc="The transpose: the variable with its axes reversed.")
     real = property(lambda self: wrap(self._croton.real))
     imag = property(lambda self: wrap(self._croton.imag))
 
@@ -54,16 +55,16 @@ class TensorVariable(Variable):
 
     @property
     def shape(self):
-        """The sizes as a vector of int64; its elements cost nothing."""
+        """The sizes as a vector of int64, which never computes the variable."""
         sizes = vector_of(list(self._croton.shape))
-        sizes._depends_on = [self]  # also where all sizes are known
+        sizes._depends_on = [self]  # even if all sizes are known
         return sizes
 
     def __array__(self, *args, **kwargs):
         raise TypeError(f"{self} is symbolic and has no value before it is computed; use theano.tensor's functions on "
                         "it, not NumPy's, or x.eval()")
 
-    # Programs ask `if input:` for "was one given"; what <, <=, > and >= give is the exception.
+    # Programs test `if input:` for an optional variable; only results of <, <=, > and >= raise.
     _is_nonzero = True
 
     def __bool__(self):
@@ -95,7 +96,7 @@ class TensorVariable(Variable):
 
     def __getitem__(self, key):
         if isinstance(key, list) and any(k is None or k is Ellipsis or isinstance(k, slice) for k in key):
-            key = tuple(key)  # as NumPy took it
+            key = tuple(key)  # as in old versions of NumPy
         elements = vector_elements(self._croton) if self.ndim == 1 else None
         if elements is not None:
             if _scalar_index(key) and -len(elements) <= key < len(elements):
@@ -105,7 +106,8 @@ class TensorVariable(Variable):
                 if part:
                     return vector_of(part)
         parts = key if isinstance(key, tuple) else (key,)
-        if any(k is None for k in parts) and all(k is None or (isinstance(k, slice) and k == slice(None)) for k in parts):
+        only_whole = all(k is None or (isinstance(k, slice) and k == slice(None)) for k in parts)
+        if any(k is None for k in parts) and only_whole:
             axes = iter(range(self.ndim))  # only new axes
             pattern = ["x" if k is None else next(axes) for k in parts]
             return wrap(_croton.dimshuffle(self._croton, [*pattern, *axes]))
@@ -115,7 +117,7 @@ class TensorVariable(Variable):
 
     def __setitem__(self, key, value):
         raise TypeError("'TensorVariable' object does not support item assignment; use "
-                        "theano.tensor.set_subtensor(x[i], y), which gives a new variable")
+                        "theano.tensor.set_subtensor(x[i], y), which returns a new variable")
 
     def __contains__(self, value):
         raise TypeError("x in variable: the values are known only when a function is called; use "
@@ -131,7 +133,7 @@ class TensorVariable(Variable):
         return self is not other
 
 
-@stands_for("constant")
+@wrapper_of("constant")
 class TensorConstant(TensorVariable):
     """A constant; `.data` and `.value` hold its value."""
 

@@ -1,6 +1,6 @@
-"""Between Theano's variables and Croton's: `wrap` gives Theano's object of a Croton variable, one for each node of the
-graph as long as somebody holds it, `unwrap` the other way round, `as_variable` a variable of what programs write in its
-place."""
+"""Conversion between Theano's variables and Croton's: `wrap` returns Theano's variable of a Croton variable, one for
+each node of the graph as long as it is referenced; `unwrap` is the inverse; `as_variable` makes variables of numbers,
+arrays and lists."""
 
 import contextlib
 import weakref
@@ -13,12 +13,12 @@ from . import test_values
 from .configuration import config
 from .graph import Apply, Variable
 
-_wrapped = weakref.WeakValueDictionary()  # Croton's variable -> ours
+_wrapped = weakref.WeakValueDictionary()  # Croton's variable -> Theano's
 _classes = {}
 
 
-def stands_for(kind):
-    """Marks the class of what stands for Croton's variables of a kind: "shared", "constant" or "other"."""
+def wrapper_of(kind):
+    """Decorator of the class that wraps Croton's variables of a kind: "shared", "constant" or "other"."""
     def marked(cls):
         _classes[kind] = cls
         return cls
@@ -27,14 +27,14 @@ def stands_for(kind):
 
 
 class AsTensorError(TypeError):
-    """Something that cannot be made a tensor variable."""
+    """An object that cannot be converted to a tensor variable."""
 
 
 def wrap(x, operands=None):
-    """Theano's variables of Croton's: one, or the same within lists and tuples; other things are left as they are.
+    """Theano's variables of Croton's: of one, or of those in lists and tuples; other objects are returned unchanged.
 
-    A new variable keeps those it is made of alive (or `operands`, which keep them): a graph has the objects it was
-    built from, with their tags and the ops that were applied, as long as somebody holds its end.
+    A new variable keeps references to the variables that it is computed from (or to `operands`, which have them): so
+    the objects of a graph, with their tags and owners, live as long as its outputs.
     """
     if isinstance(x, _croton.Variable):
         known = _wrapped.get(x)
@@ -48,20 +48,20 @@ def wrap(x, operands=None):
             test_values.derive(known)
         return known
     if isinstance(x, (list, tuple)):
-        if operands is None:  # one walk for all: what a gradient gives is made of much in common
+        if operands is None:  # one walk for all, since gradients have much of their graphs in common
             operands = _croton.nearest([y for y in x if isinstance(y, _croton.Variable)], _wrapped.get)
         return type(x)(wrap(item, operands) for item in x)
     return x
 
 
 def register(variable):
-    """Makes a variable the one object of its node."""
+    """Makes a variable the wrapper of its node."""
     _wrapped[variable._croton] = variable
     return variable
 
 
 def unwrap(x):
-    """Croton's variables of Theano's, also within lists, tuples and dicts."""
+    """Croton's variables of Theano's, also in lists, tuples and dicts."""
     if isinstance(x, Variable):
         if x._croton is None:
             raise AsTensorError(f"Variable type field must be a TensorType: {x} is of type {x.type}")
@@ -96,12 +96,13 @@ def _unwrap_part(part):
 
 
 def holds_variable(x):
-    """Whether a list has a variable in it, however deep."""
+    """Whether x is a variable, or a list that contains one at any depth."""
     return isinstance(x, Variable) or (isinstance(x, (list, tuple)) and any(holds_variable(item) for item in x))
 
 
 class _AutocastFloat:
-    """Which dtypes constants of Python's floats may have: the first that holds one exactly, else the last."""
+    """The conversion of Python floats to constants: to the first of `dtypes` that holds a float exactly, else to the
+    last."""
 
     dtypes = DEFAULT = ("float16", "float32", "float64")
 
@@ -117,20 +118,20 @@ autocast_float = _AutocastFloat()
 
 @contextlib.contextmanager
 def autocast_float_as(*dtypes):
-    """Within it constants of Python's floats have one of these dtypes."""
-    before, autocast_float.dtypes = autocast_float.dtypes, dtypes
+    """A scope in which constants of Python floats have one of these dtypes."""
+    old, autocast_float.dtypes = autocast_float.dtypes, dtypes
     try:
         yield
     finally:
-        autocast_float.dtypes = before
+        autocast_float.dtypes = old
 
 
 def as_variable(x, name=None, ndim=None):
-    """The variable itself, a constant of a number or array, or of a list with variables in it their stack.
+    """x as a variable: x itself, a constant of a number or array, or the stack of a list that contains variables.
 
-    A whole number takes the smallest integer dtype that holds it; a real one float32 where that is exact, else floatX;
-    NumPy's numbers keep their dtype. ndim: the number of dimensions wanted; axes of size 1 are put in front or taken
-    from there. AsTensorError for anything else.
+    A Python integer gets the smallest integer dtype that holds it, a float float32 if that is exact, else floatX;
+    NumPy's numbers keep their dtype. ndim: the number of dimensions of the result; axes of size 1 are added or removed
+    as the first ones. AsTensorError for other objects.
     """
     if isinstance(x, Apply):
         x = x.default_output()
@@ -143,7 +144,7 @@ def as_variable(x, name=None, ndim=None):
             raise AsTensorError(f"Cannot convert {x!r} to TensorType", type(x))
         if isinstance(x, (list, tuple)) and not x:
             x = numpy.zeros(0, config.floatX)
-        if isinstance(x, numpy.float64):  # a float too, but one with a dtype
+        if isinstance(x, numpy.float64):  # a subclass of float with its own dtype
             x = numpy.asarray(x)
         if type(x) is float and autocast_float.dtypes is not autocast_float.DEFAULT:
             x = autocast_float(x)
@@ -167,13 +168,13 @@ def _of_rank(x, ndim):
     return wrap(_croton.dimshuffle(x._croton, list(range(extra, x.ndim))))
 
 
-# Vectors of known elements, such as shapes: indexing and iterating gives the elements themselves. By their nodes, as
-# long as these are wrapped.
+# Vectors of known elements, such as shapes: indexing and iteration return the elements themselves. The keys are their
+# variables.
 _elements = weakref.WeakKeyDictionary()
 
 
 def vector_of(elements):
-    """A vector (or, of arrays, one dimension more) of these Croton variables."""
+    """The vector of these scalar Croton variables; for arrays, their stack along a new first axis."""
     if not elements:
         return wrap(_croton.constant(numpy.zeros(0, "int64")))
     if all(x.is_constant for x in elements) and all(x.ndim == 0 for x in elements):
@@ -187,7 +188,7 @@ def vector_of(elements):
 
 
 def vector_elements(x):
-    """The elements of a Croton vector whose length is known from how it was made, else None."""
+    """The elements of a Croton vector if its length is known when the graph is built, else None."""
     known = _elements.get(_wrapped.get(x)) if x in _wrapped else None
     if known is not None:
         return known
@@ -196,9 +197,9 @@ def vector_elements(x):
     if x.is_constant:
         return [_croton.constant(v) for v in _croton.constant_value(x).tolist()] if _croton.constant_value(
             x).dtype.kind in "iub" else None
-    made = _croton.application(x)
-    if made is not None and made[0] in ("concatenate", "join"):
-        parts = [vector_elements(part) for part in made[1]]
+    application = _croton.application(x)
+    if application is not None and application[0] in ("concatenate", "join"):
+        parts = [vector_elements(part) for part in application[1]]
         return None if any(part is None for part in parts) else [e for part in parts for e in part]
     if x.sizes[0] is not None and x.sizes[0] <= 64:
         return [x[i] for i in range(x.sizes[0])]
@@ -206,8 +207,8 @@ def vector_elements(x):
 
 
 def as_sizes(shape, ndim=None):
-    """A shape as a list of Croton's sizes: numbers, variables, lists of both, or a vector of known length (ndim says
-    it where it is not). ValueError where the number of dimensions cannot be known."""
+    """A shape as a list of sizes for Croton. The shape is a number, a variable, a list of both, or a vector, whose
+    length is known or ndim. ValueError if the number of dimensions is unknown."""
     if _is_tensor(shape):
         if shape.ndim == 0:
             return [shape._croton]
@@ -215,7 +216,7 @@ def as_sizes(shape, ndim=None):
         if elements is not None:
             return elements
         if ndim is None:
-            raise ValueError(f"the length of the shape {shape} cannot be known before it is computed; ndim= says it")
+            raise ValueError(f"the length of the shape {shape} is not known before it is computed; pass it as ndim=")
         stated = _croton.specify_shape(shape._croton, [ndim])
         return [stated[i] for i in range(ndim)]
     if isinstance(shape, numpy.ndarray):

@@ -1,6 +1,6 @@
 """theano.tensor: symbolic arrays and functions on them."""
 
-import numpy as np  # noqa: F401  programs take it from here
+import numpy as np  # noqa: F401  programs import it from here
 
 from .. import gradients as _gradients
 from ..graph import Variable  # noqa: F401
@@ -39,7 +39,7 @@ continuous_dtypes = float_dtypes + complex_dtypes
 
 
 class _tensor_py_operators:
-    """Base of what has the operators of arrays, for isinstance."""
+    """Base of classes with the operators of arrays, for isinstance."""
 
 
 def _casts():

@@ -1,4 +1,4 @@
-"""theano.tensor's functions of arrays, by the modules that have them."""
+"""theano.tensor's functions of arrays, collected from their modules."""
 
 from ..types import TensorType  # noqa: F401
 from .constants import *  # noqa: F403

@@ -14,7 +14,7 @@ TensorType = types.TensorType
 
 
 class NotScalarConstantError(Exception):
-    """A variable that is no scalar constant."""
+    """A variable that is not a scalar constant."""
 
 
 class EmptyConstantError(NotScalarConstantError):
@@ -33,13 +33,13 @@ as_tensor = as_tensor_variable
 
 
 def as_croton(x):
-    """Croton's variable of what as_variable takes."""
+    """Croton's variable of as_variable(x)."""
     return as_variable(x)._croton
 
 
 def constant(x, name=None, ndim=None, dtype=None):
-    """A constant of a number, array or list. A whole number takes the smallest integer dtype that holds it, a real one
-    float32 where that is exact, else floatX; NumPy's numbers keep their dtype. TypeError for variables."""
+    """A constant of a number, array or list. A Python integer gets the smallest integer dtype that holds it, a float
+    float32 if that is exact, else floatX; NumPy's numbers keep their dtype. TypeError for variables."""
     if isinstance(x, Variable):
         raise TypeError(f"constant takes a value, not the variable {x}")
     if holds_variable(x):
@@ -80,13 +80,13 @@ def get_scalar_constant_value(v, elemwise=True, only_process_constants=False, ma
         if all(isinstance(x, TensorConstant) for x in inputs([v])):
             try:
                 return numpy.asarray(v._croton.eval())
-            except AssertionError:  # of an Assert that does not hold
+            except AssertionError:  # an Assert in the expression fails
                 raise NotScalarConstantError(v) from None
     raise NotScalarConstantError(v)
 
 
 def get_vector_length(v):
-    """How many elements a vector has, where that is known. ValueError where it is not."""
+    """The number of elements of a vector if it is known, else ValueError."""
     v = as_variable(v)
     if v.ndim != 1:
         raise TypeError(f"argument must be symbolic vector, got '{v}'")
@@ -99,20 +99,20 @@ def get_vector_length(v):
 
 
 def tensor_copy(x, name=None):
-    """x, by another name if one is given."""
+    """x, or a copy of it with a name."""
     x = as_variable(x)
     if name is None:
         return x
-    same = x + numpy.zeros((), x.dtype) if x.dtype != "bool" else x | numpy.False_
-    same.name = name
-    return same
+    result = x + numpy.zeros((), x.dtype) if x.dtype != "bool" else x | numpy.False_
+    result.name = name
+    return result
 
 
 copy = tensor_copy
 
 
 def default(x, y):
-    """x, or y where x is None."""
+    """x, or y if x is None."""
     return y if x is None else x
 
 

@@ -1,4 +1,4 @@
-"""Arrays of one value, identities, triangles and ranges."""
+"""Constant arrays, identity and triangular matrices, ranges and grids."""
 
 import numpy
 
@@ -14,7 +14,7 @@ from .joining import promoted_dtype
 
 
 def alloc(value, *shape):
-    """The value repeated to the shape; its dtype is the value's."""
+    """An array of the shape, filled with the value, of the value's dtype."""
     value = as_variable(value)
     sizes = as_sizes(shape[0] if len(shape) == 1 and isinstance(shape[0], (list, tuple)) else shape)
     if value.ndim > len(sizes):
@@ -24,24 +24,24 @@ def alloc(value, *shape):
 
 
 def zeros(shape, dtype=None):
-    """Zeros of a shape; floatX unless a dtype is given."""
+    """An array of the shape, filled with zeros; floatX by default."""
     return wrap(_croton.zeros(as_sizes(shape), dtype_or_floatX(dtype)))
 
 
 def ones(shape, dtype=None):
-    """Ones of a shape; floatX unless a dtype is given."""
+    """An array of the shape, filled with ones; floatX by default."""
     return wrap(_croton.ones(as_sizes(shape), dtype_or_floatX(dtype)))
 
 
 def zeros_like(model, dtype=None, opt=False):
-    """Zeros of the variable's shape and dtype, or the given one."""
+    """An array of the model's shape, filled with zeros; its dtype is the model's by default."""
     x = as_variable(model)
     zero = wrap(_croton.zeros_like(x._croton))
     return zero if dtype is None else cast(zero, dtype)
 
 
 def ones_like(model, dtype=None, opt=False):
-    """Ones of the variable's shape and dtype, or the given one."""
+    """An array of the model's shape, filled with ones; its dtype is the model's by default."""
     x = as_variable(model)
     one = wrap(_croton.ones_like(x._croton))
     return one if dtype is None else cast(one, dtype)
@@ -63,7 +63,7 @@ def _size(n):
 
 
 def tri(N, M=None, k=0, dtype=None):
-    """Ones at and below the k-th diagonal."""
+    """A matrix of N rows and M columns (None: N) with ones at and below the k-th diagonal."""
     return wrap(_croton.tri(_size(N), None if M is None else _size(M), _size(k), dtype_or_floatX(dtype)))
 
 
@@ -78,29 +78,29 @@ def triu(m, k=0):
 
 
 def arange(start, stop=None, step=1, dtype=None):
-    """start, start + step, ... below stop; whole numbers give int64. dtype: of the result."""
+    """The numbers start, start + step, ... below stop; integers give int64. dtype: that of the result."""
     if stop is None:
         start, stop = 0, start
     start, stop, step = as_variable(start), as_variable(stop), as_variable(step)
-    given = dtype
-    if given is None:
+    if dtype is None:
         result = numpy.result_type(*[numpy.dtype(x.dtype) for x in (start, stop, step)])
         floats = [x.dtype for x in (start, stop, step) if x.dtype.startswith("float")]
-        given = "int64" if result.kind in "iub" else promoted_dtype(start, stop, step)
+        dtype = "int64" if result.kind in "iub" else promoted_dtype(start, stop, step)
         if config.cast_policy == "numpy+floatX" and floats:
-            given = config.floatX
-    given = str(dtype_or_floatX(given))
-    kind = given if given.startswith("float") else "int64" if given[0] in "iu" else None
+            dtype = config.floatX
+    dtype = str(dtype_or_floatX(dtype))
+    kind = dtype if dtype.startswith("float") else "int64" if dtype[0] in "iu" else None
     values = wrap(_croton.arange(*[(x if kind is None else cast(x, kind))._croton for x in (start, stop, step)]))
-    return cast(values, given)
+    return cast(values, dtype)
 
 
 def load(path, dtype, broadcastable, mmap_mode=None):
-    raise NotImplementedError("tensor.load reads a file when a function runs; read it by numpy.load and pass the array")
+    raise NotImplementedError("tensor.load reads a file when a function runs, which Croton does not support; read it "
+                              "by numpy.load and pass the array")
 
 
 class _Grid:
-    """mgrid[0:3, 0:n] and ogrid."""
+    """mgrid[0:3, 0:n] and ogrid: the coordinates of grids."""
 
     def __init__(self, whole):
         self._whole = whole

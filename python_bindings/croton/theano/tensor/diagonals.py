@@ -1,4 +1,4 @@
-"""Diagonals."""
+"""Diagonals of matrices, and matrices with given diagonals."""
 
 import numpy
 
@@ -14,7 +14,7 @@ from .subtensor import set_subtensor
 
 
 class AllocDiag(CrotonOp):
-    """AllocDiag(offset, axis1, axis2)(x): zeros with the last axis of x as the diagonal of two axes."""
+    """AllocDiag(offset, axis1, axis2)(x): an array of zeros with the last axis of x as the diagonal of two axes."""
 
     __props__ = ("offset", "axis1", "axis2")
 
@@ -27,7 +27,7 @@ class AllocDiag(CrotonOp):
             raise TypeError("AllocDiag takes a variable of at least one dimension")
         if x.ndim == 1 and (self.axis1, self.axis2) == (0, 1):
             return wrap(_croton.diag(x._croton, self.offset))
-        # The diagonal of the last two axes, which then are moved to their places.
+        # The diagonal of the last two axes, which are then moved to axis1 and axis2.
         size = x.shape[-1] + abs(self.offset)
         row, column = arange(size), arange(size).dimshuffle(0, "x")
         on = eq(row - column, self.offset)
@@ -64,7 +64,7 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
 
 
 def diag(v, k=0):
-    """The k-th diagonal of a matrix, or the matrix with a vector there."""
+    """The k-th diagonal of a matrix, or the matrix with a vector as its k-th diagonal."""
     v = as_variable(v)
     if v.ndim not in (1, 2):
         raise ValueError("Number of dimensions of `v` must be 1 or 2.")

@@ -1,4 +1,4 @@
-"""Running sums, counts, one-hot rows and the like."""
+"""Cumulative sums, counts, one-hot rows and other functions of arrays."""
 
 from croton import _croton
 
@@ -11,16 +11,16 @@ from .inputs import dtype_or_floatX
 
 
 def cumsum(x, axis=None):
-    """Running sums along an axis (None: of the flattened variable); the dtype stays."""
-    return _running(_croton.cumsum, x, axis)
+    """The cumulative sums along an axis (None: of the flattened variable), in the dtype of x."""
+    return _cumulative(_croton.cumsum, x, axis)
 
 
 def cumprod(x, axis=None):
-    """Running products along an axis; the dtype stays."""
-    return _running(_croton.cumprod, x, axis)
+    """The cumulative products along an axis (None: of the flattened variable), in the dtype of x."""
+    return _cumulative(_croton.cumprod, x, axis)
 
 
-def _running(function, x, axis):
+def _cumulative(function, x, axis):
     x = as_variable(x)
     if axis is not None and not -x.ndim <= axis < x.ndim:
         raise ValueError(f"axis(={axis}) out of bounds")
@@ -56,7 +56,7 @@ def diff(x, n=1, axis=-1):
 
 
 def bincount(x, weights=None, minlength=None, assert_nonneg=False):
-    """How often each whole number from 0 on occurs, or the sums of the weights there."""
+    """The counts of 0, 1, 2, ... in x, or the sums of their weights."""
     x = as_variable(x)
     if x.ndim != 1:
         raise TypeError("Inputs must be 1-d arrays: bincount")
@@ -64,18 +64,18 @@ def bincount(x, weights=None, minlength=None, assert_nonneg=False):
         raise TypeError("bincount counts whole numbers")
     if isinstance(minlength, Variable):
         counts = wrap(_croton.bincount(x._croton, None if weights is None else as_variable(weights)._croton, 0))
-        short = arrays.zeros((wrap(_croton.maximum(unwrap(minlength) - counts._croton.shape[0], 0)),), counts.dtype)
-        return arrays.concatenate([counts, short])
+        missing = wrap(_croton.maximum(unwrap(minlength) - counts._croton.shape[0], 0))
+        return arrays.concatenate([counts, arrays.zeros((missing,), counts.dtype)])
     return wrap(_croton.bincount(x._croton, None if weights is None else as_variable(weights)._croton, minlength or 0))
 
 
 def compress(condition, x, axis=None):
-    """The parts of x along an axis where the condition, a vector, is not 0."""
+    """The slices of x along an axis where the condition, a vector, is not 0."""
     return wrap(_croton.compress(as_variable(condition)._croton, as_variable(x)._croton, axis))
 
 
 def searchsorted(x, v, side="left", sorter=None):
-    """Where elements of v would be put into the rising vector x."""
+    """The insertion positions of the elements of v in the sorted vector x."""
     v, x = as_variable(v), as_variable(x)
     if x.ndim != 1:
         raise ValueError("searchsorted: x must be a vector")
@@ -84,13 +84,14 @@ def searchsorted(x, v, side="left", sorter=None):
 
 
 def to_one_hot(y, nb_class, dtype=None):
-    """A row for each element of the integer vector y with a 1 at that position; floatX unless a dtype is given."""
+    """The one-hot rows of an integer vector y: each has a 1 at the position of its element; floatX by default."""
     y = as_variable(y)
     return wrap(_croton.one_hot(y._croton, unwrap(nb_class), dtype_or_floatX(dtype)))
 
 
 def fill_diagonal(a, val):
-    """a with its diagonal set to a scalar. TypeError for a value that is none, or that loses something."""
+    """a with its diagonal set to a scalar. TypeError for a value that is not a scalar, or whose dtype would be
+    narrowed."""
     a, val = as_variable(a), as_variable(val)
     if a.ndim < 2:
         raise TypeError(f"fill_diagonal: first parameter must have at least two dimensions, not {a.ndim}")
@@ -102,7 +103,7 @@ def fill_diagonal(a, val):
 
 
 def fill_diagonal_offset(a, val, offset):
-    """The same for a diagonal beside it."""
+    """A matrix with the diagonal at the offset set to a scalar; see fill_diagonal."""
     a, val = as_variable(a), as_variable(val)
     if a.ndim != 2:
         raise TypeError(f"fill_diagonal_offset: first parameter must have exactly two dimensions, not {a.ndim}")
@@ -112,7 +113,7 @@ def fill_diagonal_offset(a, val, offset):
 
 
 def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
-    """Positions in an array of that shape, in C order (or Fortran's)."""
+    """The positions of multi-indices in an array of shape dims, in C (or Fortran) order."""
     parts = [as_variable(x)._croton for x in multi_index]
     sizes = as_sizes(dims)
     if order not in ("C", "F"):
@@ -123,20 +124,20 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
 
 
 def unravel_index(indices, dims, order="C", ndim=None):
-    """The indices of positions in an array of that shape."""
+    """The multi-indices of positions in an array of shape dims, in C (or Fortran) order."""
     sizes = as_sizes(dims, ndim)
     if order not in ("C", "F"):
         raise ValueError("order must be C or F")
-    found = wrap(list(_croton.unravel_index(as_variable(indices)._croton, sizes[::-1] if order == "F" else sizes)))
-    return tuple(found[::-1] if order == "F" else found)
+    result = wrap(list(_croton.unravel_index(as_variable(indices)._croton, sizes[::-1] if order == "F" else sizes)))
+    return tuple(result[::-1] if order == "F" else result)
 
 
 class Unique:
-    """The different elements, rising, and where asked for their first positions, the positions that rebuild the
-    variable, and how often each occurs."""
+    """The distinct elements in ascending order; on request also their first positions, the positions that reconstruct
+    the variable, and their counts."""
 
     def __init__(self, return_index=False, return_inverse=False, return_counts=False, axis=None):
-        self.asked = {"return_index": return_index, "return_inverse": return_inverse, "return_counts": return_counts}
+        self._options = {"return_index": return_index, "return_inverse": return_inverse, "return_counts": return_counts}
         self.axis = axis
         self.return_index, self.return_inverse, self.return_counts = return_index, return_inverse, return_counts
 
@@ -144,14 +145,14 @@ class Unique:
         x = as_variable(x)
         if self.axis is not None and not -x.ndim <= self.axis < x.ndim:
             raise RuntimeError(f"Unique axis `{self.axis}` is outside of input ndim = {x.ndim}.")
-        found = _croton.unique(x._croton, axis=self.axis, **self.asked)
-        if isinstance(found, (list, tuple)):
-            return wrap(list(found))
-        return [wrap(found)] if return_list else wrap(found)
+        result = _croton.unique(x._croton, axis=self.axis, **self._options)
+        if isinstance(result, (list, tuple)):
+            return wrap(list(result))
+        return [wrap(result)] if return_list else wrap(result)
 
 
 def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None):
-    """Unique, as a function."""
+    """The distinct elements in ascending order; see Unique."""
     return Unique(return_index, return_inverse, return_counts, axis)(ar)
 
 
@@ -188,7 +189,7 @@ class SearchsortedOp:
 
 
 def bartlett(M):
-    """The window of Bartlett of M points: a triangle from 0 to 1 to 0."""
+    """The Bartlett window of M points: a triangle from 0 to 1 to 0."""
     M = as_variable(M)
     if M.ndim != 0:
         raise TypeError("bartlett only works on scalar input")
@@ -206,5 +207,5 @@ def squeeze(x, axis=None):
 squeeze.__doc__ = arrays.squeeze.__doc__
 
 __all__ = ["cumsum", "cumprod", "CumOp", "CumsumOp", "CumprodOp", "diff", "bincount", "compress", "searchsorted",
-           "to_one_hot", "fill_diagonal", "fill_diagonal_offset", "ravel_multi_index", "unravel_index", "Unique", "unique",
-           "squeeze", "repeat", "RepeatOp", "DiffOp", "SearchsortedOp", "bartlett"]
+           "to_one_hot", "fill_diagonal", "fill_diagonal_offset", "ravel_multi_index", "unravel_index", "Unique",
+           "unique", "squeeze", "repeat", "RepeatOp", "DiffOp", "SearchsortedOp", "bartlett"]

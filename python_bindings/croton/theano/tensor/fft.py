@@ -1,5 +1,5 @@
-"""Fourier transforms of real signals along the last axes, on the host, by NumPy. Complex numbers are a last axis of two
-real ones, as in Theano."""
+"""Fourier transforms of real signals along the last axes, on the host, by NumPy. Complex numbers are pairs of real ones
+along a last axis, as in Theano."""
 
 import numpy
 
@@ -16,7 +16,7 @@ def _scale(norm, n):
 
 
 def rfft(inp, norm=None):
-    """The transform of each signal along all axes but the first: (batch, n..., m / 2 + 1, 2)."""
+    """The Fourier transform of each signal along all axes but the first: (batch, n..., m / 2 + 1, 2)."""
     inp = as_variable(inp)
     axes = tuple(range(1, inp.ndim))
 
@@ -35,7 +35,7 @@ def rfft(inp, norm=None):
 
 
 def _transposed(g, like, norm):
-    """What rfft is differentiated to: sum over frequencies of g's conjugate, written as an inverse transform."""
+    """The gradient of rfft: the sum over frequencies of g's conjugate, as an inverse transform."""
     axes = tuple(range(1, like.ndim))
 
     def compute(a, x):
@@ -48,7 +48,7 @@ def _transposed(g, like, norm):
 
 
 def irfft(inp, norm=None, is_odd=False):
-    """The inverse of rfft; is_odd: the last axis had an odd size."""
+    """The inverse of rfft. is_odd: the last axis of the signal has an odd size."""
     inp = as_variable(inp)
     if is_odd not in (True, False):
         raise ValueError(f"Invalid value {is_odd} for id_odd, must be True or False")
@@ -79,5 +79,3 @@ def irfft(inp, norm=None, is_odd=False):
         return [host.run("irfft_gradient", back, lambda g: (g.dtype, list(inputs[0]._croton.shape)), None, gs[0])]
 
     return host.run("irfft", compute, results, host.wrapped(gradient), inp)
-
-

@@ -7,7 +7,7 @@ from .constants import TensorType
 
 
 def dtype_or_floatX(dtype):
-    """The dtype, or that of the flag floatX where it is None or "floatX"."""
+    """The dtype; None and "floatX" are that of the flag floatX."""
     return config.floatX if dtype is None or str(dtype) == "floatX" else dtype
 
 
@@ -16,7 +16,7 @@ def _maker(name, broadcastable):
         return TensorType(dtype_or_floatX(dtype), broadcastable)(name)
 
     make.__name__ = name
-    make.__doc__ = f"An input of the type {name}; its dtype is floatX unless given."
+    make.__doc__ = f"An input of the type {name}; its dtype is floatX by default."
     return make
 
 
@@ -29,12 +29,13 @@ PREFIXES = {"b": "int8", "w": "int16", "i": "int32", "l": "int64", "f": "float32
 
 def _several(make):
     def several(*names):
-        """Several inputs: scalars("a", "b"), as many as a number says, or one for each letter of one text."""
+        """Several inputs: with these names, scalars("a", "b"), or one for each letter of a text; or a number of inputs
+        without names."""
         if names and isinstance(names[0], (int, numpy.integer)):
-            made = [make() for _ in range(names[0])]
+            inputs = [make() for _ in range(names[0])]
         else:
-            made = [make(name) for name in (names[0] if len(names) == 1 else names)]
-        return made[0] if len(made) == 1 else made
+            inputs = [make(name) for name in (names[0] if len(names) == 1 else names)]
+        return inputs[0] if len(inputs) == 1 else inputs
 
     return several
 

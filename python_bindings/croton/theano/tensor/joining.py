@@ -1,4 +1,4 @@
-"""Putting variables together, and taking them apart."""
+"""Joins, splits and repetition of variables."""
 
 import numpy
 
@@ -21,7 +21,7 @@ def promoted_dtype(*xs):
 
 
 def concatenate(tensor_list, axis=0):
-    """The variables one after the other along an axis."""
+    """The variables joined along an existing axis."""
     if not isinstance(tensor_list, (tuple, list)):
         raise TypeError(f"The 'tensors' argument must be either a tuple or a list, make sure you did not forget () or "
                         f"[] around arguments of concatenate. {tensor_list}")
@@ -29,7 +29,7 @@ def concatenate(tensor_list, axis=0):
 
 
 def join(axis, *tensors_list):
-    """concatenate, with the axis first. A symbolic axis must be a constant."""
+    """The variables joined along an existing axis, which must be a constant if it is symbolic."""
     tensors = [as_variable(x) for x in tensors_list]
     if not tensors:
         raise ValueError("Cannot join an empty list of tensors")
@@ -48,14 +48,13 @@ def join(axis, *tensors_list):
     if len(tensors) == 1:
         return tensors[0]
     elements = [vector_elements(x._croton) for x in tensors] if tensors[0].ndim == 1 else [None]
-    if all(e is not None for e in elements) and not any(isinstance(x, TensorConstant)
-                                                                          for x in tensors):
+    if all(e is not None for e in elements) and not any(isinstance(x, TensorConstant) for x in tensors):
         return vector_of([cast(wrap(e), promoted_dtype(*tensors))._croton for part in elements for e in part])
     return wrap(_croton.concatenate([x._croton for x in tensors], axis))
 
 
 class MakeVector(CrotonOp):
-    """MakeVector(dtype)(*scalars): their vector."""
+    """MakeVector(dtype)(*scalars): the vector of the scalars."""
 
     __props__ = ("dtype",)
 
@@ -73,7 +72,7 @@ class MakeVector(CrotonOp):
 
 
 def stack(*tensors, **kwargs):
-    """The variables along a new axis: stack([x, y], axis=0), or, as it was, stack(x, y)."""
+    """The variables joined along a new axis: stack([x, y], axis=0), or, in the older form, stack(x, y)."""
     if not tensors and "tensors" not in kwargs:
         raise Exception("theano.tensor.stack(tensors, axis) must have at least one parameter")
     if "tensors" in kwargs:
@@ -86,7 +85,8 @@ def stack(*tensors, **kwargs):
         tensors = tensors[0]
     tensors = [as_variable(x) for x in tensors]
     if not tensors:
-        raise Exception("tensors is empty. You should at least provide one tensor to theano.tensor.stack(tensors, axis).")
+        raise Exception("tensors is empty. You should at least provide one tensor to theano.tensor.stack(tensors, "
+                        "axis).")
     ndim = tensors[0].ndim + 1
     if not -ndim <= axis < ndim:
         raise IndexError(f"axis {axis} is out of bounds [-{ndim}, {ndim})")
@@ -96,7 +96,7 @@ def stack(*tensors, **kwargs):
 
 
 def split(x, splits_size, n_splits, axis=0):
-    """x cut along an axis into n_splits parts of these sizes; a list."""
+    """A list of the n_splits parts of x along an axis, of these sizes."""
     x = as_variable(x)
     sizes = as_sizes(splits_size, n_splits) if n_splits else []
     if len(sizes) != n_splits:
@@ -106,17 +106,17 @@ def split(x, splits_size, n_splits, axis=0):
 
 
 def roll(x, shift, axis=None):
-    """The elements moved along an axis (None: of the flattened variable), those that leave entering at the other end."""
+    """x with its elements shifted cyclically along an axis (None: those of the flattened variable)."""
     return wrap(_croton.roll(as_croton(x), unwrap(shift), axis))
 
 
 def horizontal_stack(*args):
-    """Matrices side by side."""
+    """The matrices joined side by side."""
     return concatenate(args, axis=1)
 
 
 def vertical_stack(*args):
-    """Matrices one below the other."""
+    """The matrices joined one below the other."""
     return concatenate(args, axis=0)
 
 
@@ -138,7 +138,8 @@ def tile(x, reps, ndim=None):
 
 
 def repeat(x, repeats, axis=None):
-    """Each element along an axis (None: of the flattened variable) repeated so many times: a number, or a vector."""
+    """x with each slice along an axis (None: each element) repeated; repeats is a number, or a vector with one for
+    each."""
     x, repeats = as_variable(x), as_variable(repeats)
     if repeats.ndim > 1:
         raise ValueError("The dimension of repeats should not exceed 1.")
@@ -152,7 +153,7 @@ def repeat(x, repeats, axis=None):
 
 
 def stacklists(arg):
-    """Lists within lists of variables as one variable of as many dimensions more."""
+    """Nested lists of variables stacked to one variable, with one more dimension for each level."""
     if isinstance(arg, (tuple, list)):
         return stack([stacklists(x) for x in arg])
     return as_variable(arg)

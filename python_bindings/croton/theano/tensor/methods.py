@@ -1,4 +1,4 @@
-"""What x.sum(), x + y and x[...] do: the functions of theano.tensor as methods and operators of variables."""
+"""Methods and operators of variables, such as x.sum() and x + y, which call the functions of theano.tensor."""
 
 import operator
 
@@ -31,7 +31,7 @@ def _comparison(compare):
     def marked(self, other):
         result = compare(self, other)
         if result is not NotImplemented:
-            result._is_nonzero = False  # `a < b < c` would take its bool and be wrong in silence
+            result._is_nonzero = False  # `a < b < c` would use its bool, and be silently wrong
         return result
 
     return marked
@@ -95,7 +95,7 @@ def _std(self, axis=None, ddof=0, keepdims=False, corrected=False):
 
 
 def _norm(self, L, axis=None, keepdims=False):
-    """(sum |x|^L)^(1 / L) over axes; L > 0."""
+    """The norm (sum |x|^L)^(1 / L) over axes, for L > 0."""
     if L == 0:
         raise NotImplementedError()
     if L == float("inf"):
@@ -115,8 +115,8 @@ def _get_scalar_constant_value(self):
     return arrays.get_scalar_constant_value(self)
 
 
-_NAMES = """sum prod mean var max min argmax argmin all any ptp flatten dimshuffle squeeze swapaxes diagonal trace repeat
-choose dot nonzero_values copy""".split()
+_NAMES = """sum prod mean var max min argmax argmin all any ptp flatten dimshuffle squeeze swapaxes diagonal trace
+repeat choose dot nonzero_values copy""".split()
 for _name in _NAMES:
     setattr(TensorVariable, _name, _method(getattr(arrays, _name)))
 for _name in ("clip", "round"):
@@ -135,7 +135,7 @@ TensorVariable.transfer = lambda self, target: wrap(_croton.transfer(self._croto
 
 
 def _array_ufunc(self, ufunc, method, *inputs, **kwargs):
-    """array * variable and numpy.exp(variable): the function of theano.tensor, where there is one."""
+    """array * variable and numpy.exp(variable): calls the function of theano.tensor, if there is one."""
     function = elementwise.of_numpy(ufunc.__name__)
     return NotImplemented if function is None or method != "__call__" or kwargs else function(*inputs)
 

@@ -1,4 +1,4 @@
-"""Linear algebra: what is of products alone runs where everything does; decompositions run on the host, by NumPy."""
+"""Linear algebra. Functions of products run on every device; decompositions run on the host, by NumPy."""
 
 import numpy
 
@@ -12,7 +12,7 @@ from . import arrays, host, solving
 
 
 def matrix_inverse(x):
-    """The inverse of a square matrix. LinAlgError when called for a singular one."""
+    """The inverse of a square matrix. A call raises LinAlgError for a singular one."""
     x = host.as_float(host.square(x, "matrix_inverse"))
 
     def gradient(inputs, outputs, gs):
@@ -24,7 +24,7 @@ def matrix_inverse(x):
 
 
 def pinv(x):
-    """The pseudo-inverse of Moore and Penrose."""
+    """The Moore-Penrose pseudo-inverse."""
     x = host.as_float(host.square(x, "pinv"))
 
     def gradient(inputs, outputs, gs):
@@ -50,7 +50,7 @@ def det(x):
 
 
 def eigh(a, UPLO="L"):
-    """[eigenvalues, eigenvectors] of a symmetric matrix, of which the lower (or upper) half is read."""
+    """[eigenvalues, eigenvectors] of a symmetric matrix, of which only the lower (or upper) half is read."""
     a = host.as_float(host.square(a, "eigh"))
 
     def gradient(inputs, outputs, gs):
@@ -61,8 +61,8 @@ def eigh(a, UPLO="L"):
         f = arrays.switch(arrays.eq(gap, 0), 0, 1 / arrays.switch(arrays.eq(gap, 0), 1, gap)).astype(x.dtype)
         inner = arrays.dot(v.T, gv) * f + arrays.diag(gw)
         g = arrays.dot(arrays.dot(v, inner), v.T)
-        keep, other = (arrays.tril, arrays.triu) if UPLO == "L" else (arrays.triu, arrays.tril)
-        return [keep(g) + other(g, 1 if UPLO == "L" else -1).T]
+        half, other_half = (arrays.tril, arrays.triu) if UPLO == "L" else (arrays.triu, arrays.tril)
+        return [half(g) + other_half(g, 1 if UPLO == "L" else -1).T]
 
     def compute(m):
         w, v = numpy.linalg.eigh(m, UPLO)
@@ -72,7 +72,7 @@ def eigh(a, UPLO="L"):
 
 
 def eig(x):
-    """[eigenvalues, eigenvectors] of a square matrix whose eigenvalues are real."""
+    """[eigenvalues, eigenvectors] of a square matrix with real eigenvalues."""
     x = host.as_float(host.square(x, "eig"))
 
     def compute(m):
@@ -83,7 +83,7 @@ def eig(x):
 
 
 def svd(a, full_matrices=1, compute_uv=1):
-    """[U, s, V^T] of a matrix; s alone without compute_uv."""
+    """The singular value decomposition [U, s, V^T] of a matrix; only s without compute_uv."""
     a = host.as_float(host.square(a, "svd"))
 
     def compute(m):
@@ -103,14 +103,14 @@ def svd(a, full_matrices=1, compute_uv=1):
 
 
 def qr(a, mode="reduced"):
-    """[Q, R] of a matrix; R alone with mode="r"."""
+    """The QR decomposition [Q, R] of a matrix; only R with mode="r"."""
     a = host.as_float(host.square(a, "qr"))
     if mode not in ("reduced", "complete", "r"):
-        raise NotImplementedError(f"qr: the mode {mode!r} is not there; reduced, complete and r are")
+        raise NotImplementedError(f"qr: the mode {mode!r} is not supported; reduced, complete and r are")
 
     def compute(m):
-        found = numpy.linalg.qr(m, mode)
-        return found.astype(m.dtype) if mode == "r" else [part.astype(m.dtype) for part in found]
+        result = numpy.linalg.qr(m, mode)
+        return result.astype(m.dtype) if mode == "r" else [part.astype(m.dtype) for part in result]
 
     def results(v):
         rows, columns = v.shape
@@ -123,8 +123,7 @@ def qr(a, mode="reduced"):
 class lstsq(Op):
     """lstsq()(x, y, rcond): [the least squares solution b of x b = y, the sums of squared residuals, the rank of x, its
     singular values], as numpy.linalg.lstsq; singular values below rcond times the largest count as 0. They have no
-    gradients. numpy.linalg.LinAlgError, when a function is called, for an x that is no matrix or an rcond that is no
-    number."""
+    gradients. A call raises numpy.linalg.LinAlgError for an x that is not a matrix or an rcond that is not a number."""
 
     __props__ = ()
 
@@ -144,7 +143,7 @@ class lstsq(Op):
 
 
 def tensorinv(a, ind=2):
-    """The inverse for tensordot(a, x, ind): that of a as a matrix, whose rows are its first ind axes."""
+    """The inverse of a for tensordot(a, x, ind): that of a as a matrix whose rows are its first ind axes."""
     a = as_variable(a)
     if ind <= 0:
         raise ValueError("Invalid ind argument.")
@@ -154,16 +153,16 @@ def tensorinv(a, ind=2):
 
 
 def tensorsolve(a, b, axes=None):
-    """x with tensordot(a, x, x.ndim) = b; axes: of a, to be moved to the end before."""
+    """The solution x of tensordot(a, x, x.ndim) = b. axes: axes of a that are first moved to the end."""
     a, b = as_variable(a), as_variable(b)
     if axes is not None:
         a = a.transpose([i for i in range(a.ndim) if i not in axes] + list(axes))
-    found = solving.solve(a.reshape((b.size, -1)), b.flatten())
-    return found.reshape(a.shape[b.ndim:], ndim=a.ndim - b.ndim)
+    solution = solving.solve(a.reshape((b.size, -1)), b.flatten())
+    return solution.reshape(a.shape[b.ndim:], ndim=a.ndim - b.ndim)
 
 
 def matrix_power(M, n):
-    """M times itself n times; n a whole number, negative ones of the inverse."""
+    """The n-th power of a matrix, for an integer n; a negative n is a power of the inverse."""
     M = host.square(M, "matrix_power")
     if n < 0:
         M, n = matrix_inverse(M), -n
@@ -230,8 +229,8 @@ def norm(x, ord):
     raise ValueError(f"Invalid norm order for matrices: {ord}")
 
 
-class _AnOp:
-    """A function that Theano has as an op: an object, so that as an attribute of a class it is no method."""
+class _FunctionOp:
+    """A function that is an op in Theano: an object, so that it does not become a method as an attribute of a class."""
 
     def __init__(self, function):
         self._function = function
@@ -248,7 +247,7 @@ class _AnOp:
 
 
 matrix_inverse, pinv, det, eig, extract_diag, alloc_diag = (
-    _AnOp(function) for function in (matrix_inverse, pinv, det, eig, extract_diag, alloc_diag))
+    _FunctionOp(function) for function in (matrix_inverse, pinv, det, eig, extract_diag, alloc_diag))
 
 __all__ = ["matrix_inverse", "pinv", "det", "eigh", "eig", "svd", "qr", "lstsq", "tensorinv", "tensorsolve",
            "matrix_power", "matrix_dot", "extract_diag", "alloc_diag", "trace"]

@@ -1,4 +1,4 @@
-"""theano.tensor's classes of ops: programs make objects of them, apply these, and ask for the class of x.owner.op."""
+"""theano.tensor's classes of ops, for programs that construct and apply ops, or test the class of x.owner.op."""
 
 import numpy
 
@@ -53,7 +53,7 @@ class Flatten(CrotonOp):
 
 
 class DimShuffle(CrotonOp, shows=("dimshuffle",)):
-    """DimShuffle(broadcastable, pattern)(x). ValueError for a pattern that does not fit such a variable."""
+    """DimShuffle(broadcastable, pattern)(x). ValueError for a pattern that is invalid for such a variable."""
 
     __props__ = ("input_broadcastable", "new_order", "inplace")
 
@@ -64,8 +64,8 @@ class DimShuffle(CrotonOp, shows=("dimshuffle",)):
     def build(self, x):
         x = as_variable(x)
         if x.broadcastable != self.input_broadcastable:
-            raise TypeError(f"The number of dimensions and/or broadcastable pattern of the input is incorrect for this op. "
-                            f"Expected {self.input_broadcastable}, got {x.broadcastable}.")
+            raise TypeError("The number of dimensions and/or broadcastable pattern of the input is incorrect for this "
+                            f"op. Expected {self.input_broadcastable}, got {x.broadcastable}.")
         return arrays.dimshuffle(x, *self.new_order)
 
 
@@ -77,14 +77,14 @@ class SpecifyShape(CrotonOp, shows=("specify_shape",)):
 
 
 class Shape(CrotonOp, shows=("shape_of",)):
-    """Shape()(x): its sizes."""
+    """Shape()(x): the sizes of x."""
 
     def build(self, x):
         return arrays.shape(x)
 
 
 class Shape_i(CrotonOp):
-    """Shape_i(i)(x): one of them."""
+    """Shape_i(i)(x): the size of axis i of x."""
 
     __props__ = ("i",)
 
@@ -96,7 +96,7 @@ class Shape_i(CrotonOp):
 
 
 class Rebroadcast(CrotonOp, shows=("unbroadcast",)):
-    """Rebroadcast((axis, broadcasts), ...)(x): these axes broadcast, or do not."""
+    """Rebroadcast((axis, broadcasts), ...)(x): x with these axes broadcasting or not."""
 
     __props__ = ("axis",)
 
@@ -113,7 +113,7 @@ class Rebroadcast(CrotonOp, shows=("unbroadcast",)):
         return arrays.patternbroadcast(x, [bool(self.axis.get(a, b)) for a, b in enumerate(x.broadcastable)])
 
 
-# ---- arrays of one value, ranges
+# ---- constant arrays, ranges
 
 class Alloc(CrotonOp, shows=("alloc",)):
     """Alloc()(value, *sizes)."""
@@ -123,7 +123,7 @@ class Alloc(CrotonOp, shows=("alloc",)):
 
 
 class AllocEmpty(CrotonOp):
-    """AllocEmpty(dtype)(*sizes): an array whose values say nothing. Croton's are zeros."""
+    """AllocEmpty(dtype)(*sizes): an array with undefined values, which are zeros in Croton."""
 
     __props__ = ("dtype",)
 
@@ -165,7 +165,7 @@ class Tri(Eye):
         return arrays.tri(n, m, k, self.dtype)
 
 
-# ---- put together and taken apart
+# ---- joins, splits and parts
 
 class Join(CrotonOp, shows=("concatenate",)):
     """Join(view)(axis, *tensors)."""
@@ -180,7 +180,7 @@ class Join(CrotonOp, shows=("concatenate",)):
 
 
 class Split(CrotonOp):
-    """Split(n)(x, axis, sizes): x cut along an axis into n parts."""
+    """Split(n)(x, axis, sizes): the n parts of x along an axis."""
 
     __props__ = ("len_splits",)
 
@@ -192,22 +192,22 @@ class Split(CrotonOp):
 
 
 class Subtensor(CrotonOp, shows=("subtensor",)):
-    """What x[...] of numbers and slices makes. An object of it, Subtensor(idx_list), says which: variables and numbers,
-    of which the former are given when it is applied: Subtensor((slice(None), iscalar))(x, i)."""
+    """The op of x[...] with numbers and slices. Subtensor(idx_list) has the index, in which variables and types are
+    placeholders for arguments: Subtensor((slice(None), iscalar))(x, i)."""
 
     __props__ = ("idx_list",)
 
     def __init__(self, idx_list):
         self.idx_list = tuple(idx_list)
 
-    def build(self, x, *given):
-        given = iter(given)
+    def build(self, x, *arguments):
+        arguments = iter(arguments)
 
-        def put(part):
-            return next(given) if isinstance(part, (Variable, Type)) else part
+        def fill(part):
+            return next(arguments) if isinstance(part, (Variable, Type)) else part
 
-        return as_variable(x)[tuple(slice(put(i.start), put(i.stop), put(i.step)) if isinstance(i, slice) else put(i)
-                                    for i in self.idx_list)]
+        return as_variable(x)[tuple(slice(fill(i.start), fill(i.stop), fill(i.step)) if isinstance(i, slice) else
+                                    fill(i) for i in self.idx_list)]
 
 
 class AdvancedSubtensor(CrotonOp, shows=("gather",)):
@@ -222,7 +222,7 @@ class AdvancedSubtensor(CrotonOp, shows=("gather",)):
 
 
 class AdvancedSubtensor1(CrotonOp):
-    """AdvancedSubtensor1()(x, vector): rows of x."""
+    """AdvancedSubtensor1()(x, vector): the rows of x at the positions of the vector."""
 
     def build(self, x, index):
         x, index = as_variable(x), as_variable(index)
@@ -234,7 +234,7 @@ class AdvancedSubtensor1(CrotonOp):
 
 
 class IncSubtensor(CrotonOp, shows=("inc_subtensor", "set_subtensor")):
-    """What set_subtensor and inc_subtensor make of x[...] of numbers and slices."""
+    """The op of set_subtensor and inc_subtensor for x[...] with numbers and slices."""
 
     inplace = False
 
@@ -262,7 +262,7 @@ class AdvancedIncSubtensor(CrotonOp, shows=("scatter",)):
 
 
 class AdvancedIncSubtensor1(AdvancedIncSubtensor):
-    """AdvancedIncSubtensor1()(x, y, vector): the same of rows of x."""
+    """AdvancedIncSubtensor1()(x, y, vector): as AdvancedIncSubtensor, for rows of x."""
 
     @classmethod
     def class_for(cls, inputs):
@@ -305,7 +305,7 @@ class PermuteRowElements(CrotonOp):
 # ---- reductions
 
 class CAReduce(CrotonOp):
-    """Base of reductions: an elementwise function carried along axes, in the dtype of the variable."""
+    """Base of reductions: a reduction along axes by an elementwise function, in the dtype of the variable."""
 
     __props__ = ("axis",)
 
@@ -315,16 +315,17 @@ class CAReduce(CrotonOp):
 
     def build(self, x):
         name = getattr(self.scalar_op, "name", None)
-        reduce = {"add": arrays.sum, "mul": arrays.prod, "maximum": arrays.max, "minimum": arrays.min, "and_": arrays.all,
-                  "or_": arrays.any}.get(name)
+        reduce = {"add": arrays.sum, "mul": arrays.prod, "maximum": arrays.max, "minimum": arrays.min,
+                  "and_": arrays.all, "or_": arrays.any}.get(name)
         if reduce is None:
-            raise NotImplementedError(f"CAReduce of {name}: there are add, mul, maximum, minimum, and_ and or_")
+            raise NotImplementedError(f"CAReduce of {name} is not supported; add, mul, maximum, minimum, and_ and or_ "
+                                      "are")
         x = as_variable(x)
         return cast(reduce(x, self.axis), x.dtype)
 
 
 class CAReduceDtype(CAReduce):
-    """With dtypes of the result and of what adds up."""
+    """A CAReduce with the dtypes of the result and of the accumulation."""
 
     __props__ = ("axis", "dtype", "acc_dtype")
 
@@ -354,17 +355,18 @@ class Prod(CAReduceDtype, shows=("prod",)):
 
 
 class ProdWithoutZeros(Prod):
-    """ProdWithoutZeros(axis, dtype, acc_dtype)(x): the product of what is not 0; of zeros alone 0."""
+    """ProdWithoutZeros(axis, dtype, acc_dtype)(x): the product of the elements that are not 0; 0 if all are 0."""
 
     def build(self, x):
         x = as_variable(x)
         is_zero = arrays.eq(x, 0)
-        rest = arrays.prod(arrays.switch(is_zero, numpy.ones((), x.dtype), x), self.axis, self.dtype, False, self.acc_dtype)
-        return arrays.switch(arrays.all(is_zero, self.axis), numpy.zeros((), rest.dtype), rest)
+        nonzeros = arrays.switch(is_zero, numpy.ones((), x.dtype), x)
+        product = arrays.prod(nonzeros, self.axis, self.dtype, False, self.acc_dtype)
+        return arrays.switch(arrays.all(is_zero, self.axis), numpy.zeros((), product.dtype), product)
 
 
 def _of_axis(name, reduce, shows=()):
-    """A reduction with no other parameter than the axes."""
+    """The class of a reduction whose only parameter is the axes."""
     def __init__(self, axis=None):
         CAReduce.__init__(self, None, axis)
 
@@ -401,7 +403,7 @@ class Argmax(CrotonOp, shows=("argmax",)):
         return arrays.argmax(x, self.axis)
 
 
-# ---- between theano.scalar and theano.tensor: both are arrays here
+# ---- conversion between theano.scalar and theano.tensor: both are arrays in Croton
 
 class TensorFromScalar(CrotonOp):
     """TensorFromScalar()(x): x."""
@@ -424,7 +426,7 @@ tensor_from_scalar, scalar_from_tensor = TensorFromScalar(), ScalarFromTensor()
 
 
 def op_classes():
-    """The classes, and the objects of them that have names: name -> class or object."""
+    """{name: value} of the op classes and of the named ops in this module."""
     return {name: value for name, value in globals().items()
             if isinstance(value, CrotonOp) or (isinstance(value, type) and issubclass(value, CrotonOp)
                                                and value is not CrotonOp)}

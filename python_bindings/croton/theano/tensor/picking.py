@@ -12,16 +12,18 @@ from .subtensor import take_rows
 
 
 def choose(a, choices, out=None, mode="raise"):
-    """Element i of the result is choices[a[i]][i]; choices: a list of variables, or one with an axis in front."""
+    """The array whose element i is choices[a[i]][i]. choices: a list of variables, or one variable with another first
+    axis."""
     if out is not None:
-        raise NotImplementedError("choose: out= is not there")
+        raise NotImplementedError("choose: out= is not supported")
     if isinstance(choices, (list, tuple)):
         return wrap(_croton.choose(as_croton(a), [as_croton(x) for x in choices], mode))
     return take_rows(a, choices, mode)
 
 
 def nonzero(a, return_matrix=False):
-    """Where a is not 0: a tuple of vectors, one for each axis, or a matrix of as many rows."""
+    """The indices of the elements that are not 0: a tuple of vectors, one for each axis, or a matrix with a row for
+    each axis."""
     a = as_variable(a)
     if a.ndim == 0:
         raise ValueError("Nonzero only supports non-scalar arrays.")
@@ -31,7 +33,7 @@ def nonzero(a, return_matrix=False):
 
 
 def flatnonzero(a):
-    """Where the flattened a is not 0."""
+    """The positions, in the flattened a, of the elements that are not 0."""
     a = as_variable(a)
     if a.ndim == 0:
         raise ValueError("Nonzero only supports non-scalar arrays.")
@@ -39,7 +41,7 @@ def flatnonzero(a):
 
 
 def nonzero_values(a):
-    """The elements that are not 0."""
+    """The elements that are not 0, in C order."""
     if as_variable(a).ndim == 0:
         raise ValueError("Nonzero only supports non-scalar arrays.")
     return wrap(_croton.nonzero_values(as_croton(a)))
@@ -53,7 +55,7 @@ def inverse_permutation(perm):
 
 
 def permute_row_elements(x, y, inverse=0):
-    """The elements of each row of x in the order of the row of y (with inverse: put back there)."""
+    """x with the elements of each row permuted by the row of y, or with inverse by its inverse permutation."""
     x, y = as_variable(x), as_variable(y)
     if inverse:
         y = wrap(_croton.argsort(y._croton, -1)) if y.ndim > 1 else inverse_permutation(y)

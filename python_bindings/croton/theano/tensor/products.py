@@ -1,4 +1,4 @@
-"""Products over axes, and what is made of them."""
+"""Products of matrices and tensors, norms and covariances."""
 
 import builtins
 
@@ -13,7 +13,7 @@ from .reductions import max, mean, min, sum
 
 
 def dot(a, b):
-    """The product over the last axis of a and the last but one of b; with a scalar: elementwise."""
+    """The sum of products over the last axis of a and the last but one of b; a scalar operand scales the other one."""
     a, b = as_variable(a), as_variable(b)
     if a.ndim == 0 or b.ndim == 0:
         return a * b
@@ -23,7 +23,8 @@ def dot(a, b):
 
 
 def tensordot(a, b, axes=2):
-    """The product over axes: the last and first ones, or a pair of lists of axes. ValueError for those that do not fit."""
+    """The sum of products over the last `axes` axes of a and the first of b, or over a pair of lists of axes.
+    ValueError for invalid axes."""
     a, b = as_variable(a), as_variable(b)
     if isinstance(axes, (int, numpy.integer)) or (isinstance(axes, numpy.ndarray) and axes.ndim == 0):
         axes = int(axes)
@@ -35,23 +36,23 @@ def tensordot(a, b, axes=2):
     first, second = ([int(x)] if isinstance(x, (int, numpy.integer)) else [int(i) for i in x] for x in axes)
     if len(first) != len(second):
         raise ValueError("Axes elements must have the same length.")
-    for x, those, name in ((a, first, "a"), (b, second, "b")):
-        if len(those) > x.ndim:
-            raise ValueError(f"axes of {name} {those} are more than its {x.ndim} dimensions")
-        for axis in those:
+    for x, x_axes, name in ((a, first, "a"), (b, second, "b")):
+        if len(x_axes) > x.ndim:
+            raise ValueError(f"axes of {name} {x_axes} are more than its {x.ndim} dimensions")
+        for axis in x_axes:
             if not -x.ndim <= axis < x.ndim:
-                raise ValueError(f"axis {axis} of {name} is not there: it has {x.ndim} dimensions")
+                raise ValueError(f"axis {axis} of {name} does not exist: it has {x.ndim} dimensions")
     return wrap(_croton.tensordot(a._croton, b._croton, [first, second]))
 
 
 def outer(x, y):
-    """x[i] * y[j], both flattened."""
+    """The matrix x[i] * y[j] of the elements of the flattened x and y."""
     x, y = as_variable(x), as_variable(y)
     return dot(x.flatten().dimshuffle(0, "x"), y.flatten().dimshuffle("x", 0))
 
 
 def batched_dot(a, b):
-    """dot of each pair along the first axis."""
+    """The dot of each pair of slices along the first axis."""
     a, b = as_variable(a), as_variable(b)
     if a.ndim == 0:
         raise TypeError("a must have at least one (batch) axis")
@@ -67,7 +68,7 @@ def batched_dot(a, b):
 
 
 def batched_tensordot(x, y, axes=2):
-    """tensordot of each pair along the first axis, which axes do not name."""
+    """The tensordot of each pair of slices along the first axis, which must not be in axes."""
     x, y = as_variable(x), as_variable(y)
     if isinstance(axes, int):
         return wrap(_croton.batched_tensordot(x._croton, y._croton, axes))
@@ -76,7 +77,7 @@ def batched_tensordot(x, y, axes=2):
 
 
 def norm(x, ord):
-    """(sum |x|^ord)^(1 / ord) of all elements; "inf": the largest."""
+    """The norm (sum |x|^ord)^(1 / ord) of all elements; "inf": the largest |x|, "-inf": the smallest."""
     x = as_variable(x)
     if x.ndim == 0:
         raise ValueError("'axis' entry is out of bounds.")
@@ -88,10 +89,10 @@ def norm(x, ord):
 
 
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None):
-    """The covariances of rows (rowvar) or columns, as numpy.cov; with y's variables behind m's."""
+    """The covariance matrix of the rows (rowvar) or columns of m, followed by those of y, as numpy.cov."""
     m = as_variable(m)
     if fweights is not None or aweights is not None:
-        raise NotImplementedError("cov: weights are not there; multiply the observations before")
+        raise NotImplementedError("cov: weights are not supported; multiply the observations by them before")
     if not rowvar and m.shape[0] != 1:
         m = m.T
     if y is not None:

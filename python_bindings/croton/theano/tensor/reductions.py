@@ -1,4 +1,4 @@
-"""Sums, means, extremes and conditions over axes."""
+"""Reductions: sums, means, extrema and conditions over axes."""
 
 import builtins
 
@@ -14,7 +14,8 @@ from .elementwise import isclose, neq
 
 
 def checked_axes(x, axis):
-    """The axes as a list from 0, None for all. ValueError for one that is not there, TypeError for no number."""
+    """The axes as a list of non-negative numbers, or None for all. ValueError for an axis out of bounds, TypeError for
+    one that is not an integer."""
     if axis is None:
         return None
     if isinstance(axis, types.NoneConstant):
@@ -52,7 +53,8 @@ def _reduction(name, doc):
     return reduce
 
 
-sum = _reduction("sum", "The sum over axes (None: all). bool and integers give int64 or uint64; floats keep their dtype.")
+sum = _reduction("sum", "The sum over axes (None: all). bool and integers give int64 or uint64; floats keep their "
+                        "dtype.")
 _prod = _reduction("prod", "")
 
 
@@ -70,7 +72,7 @@ def mean(input, axis=None, dtype=None, op=False, keepdims=False, acc_dtype=None)
 
 
 def var(input, axis=None, ddof=0, keepdims=False, corrected=False):
-    """The variance over axes; it is divided by the count less ddof."""
+    """The variance over axes, with the divisor count - ddof."""
     x = as_variable(input)
     return wrap(_croton.var(x._croton, checked_axes(x, axis), ddof, keepdims))
 
@@ -82,7 +84,7 @@ def std(input, axis=None, ddof=0, keepdims=False, corrected=False):
 
 
 def _without_dtype(name, doc, prepared=as_variable):
-    """A reduction whose result has the dtype that its operand gives it. prepared: what makes the operand."""
+    """A reduction without a dtype parameter. prepared: converts its operand."""
     function = getattr(_croton, name)
 
     def reduce(x, axis=None, keepdims=False):
@@ -101,10 +103,13 @@ def _truth(x):
 
 all = _without_dtype("all", "Whether all elements are not 0, over axes.", _truth)
 any = _without_dtype("any", "Whether any element is not 0, over axes.", _truth)
-max = _without_dtype("max", "The largest element over axes; nan if there is one. All largest ones get the whole gradient.")
+max = _without_dtype("max", "The largest element over axes; nan if there is one. Each of several largest ones gets the "
+                            "whole gradient.")
 _min = _without_dtype("min", "")
-argmax = _without_dtype("argmax", "Where the first largest element is (int64); without axis in the flattened variable.")
-argmin = _without_dtype("argmin", "Where the first smallest element is (int64).")
+argmax = _without_dtype("argmax", "The index (int64) of the first largest element; without axis, in the flattened "
+                                  "variable.")
+argmin = _without_dtype("argmin", "The index (int64) of the first smallest element; without axis, in the flattened "
+                                  "variable.")
 
 
 def min(x, axis=None, keepdims=False):
@@ -120,7 +125,7 @@ def max_and_argmax(a, axis=None, keepdims=False):
 
 
 def ptp(a, axis=None):
-    """max - min over an axis."""
+    """The range max - min over an axis."""
     x = as_variable(a)
     return max(x, axis) - min(x, axis)
 
@@ -130,15 +135,15 @@ def allclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
     return all(isclose(a, b, rtol, atol, equal_nan))
 
 
-# What counts as close for the dtypes that lose the most.
+# (rtol, atol) for the dtypes of low precision.
 _CLOSE = {"float16": (1e-2, 5e-3), "float32": (1e-5, 1e-5), "complex64": (1e-5, 1e-5)}
 
 
 def _allclose(a, b, rtol=None, atol=None):
-    """Whether two arrays are close, within what rounding does to the narrower of their dtypes."""
-    found = [_CLOSE.get(str(numpy.asarray(x).dtype), (1e-5, 1e-8)) for x in (a, b)]
-    return bool(numpy.allclose(a, b, rtol=builtins.max(r for r, _ in found) if rtol is None else rtol,
-                               atol=builtins.max(t for _, t in found) if atol is None else atol))
+    """Whether two arrays are close, within the rounding errors of the narrower of their dtypes."""
+    tolerances = [_CLOSE.get(str(numpy.asarray(x).dtype), (1e-5, 1e-8)) for x in (a, b)]
+    return bool(numpy.allclose(a, b, rtol=builtins.max(r for r, _ in tolerances) if rtol is None else rtol,
+                               atol=builtins.max(t for _, t in tolerances) if atol is None else atol))
 
 
 __all__ = ["sum", "prod", "mean", "var", "std", "max", "min", "argmax", "argmin", "max_and_argmax", "all", "any",

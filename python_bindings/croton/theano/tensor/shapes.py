@@ -1,4 +1,4 @@
-"""Reshaping, exchanging and adding axes, and what is known of sizes."""
+"""Shapes: reshaping, permuting and adding axes, and stating sizes."""
 
 from croton import _croton
 
@@ -19,8 +19,8 @@ def shape_i(x, i):
 
 
 def reshape(x, newshape, ndim=None, name=None):
-    """The same elements in C order; one size may be -1. A literal 1 makes an axis that broadcasts. A vector of unknown
-    length as shape needs ndim."""
+    """The elements of x, in C order, with another shape; one size may be -1. A literal 1 makes an axis that broadcasts.
+    A vector of unknown length as shape needs ndim."""
     x = as_variable(x)
     if ndim is not None and isinstance(newshape, TensorVariable) and vector_elements(newshape._croton) is None:
         sizes = as_sizes(newshape, ndim)
@@ -40,7 +40,7 @@ def reshape(x, newshape, ndim=None, name=None):
 
 
 def flatten(x, ndim=1, outdim=None):
-    """The same elements with ndim dimensions: the last ones become one."""
+    """x with ndim dimensions: the last ones are merged into one."""
     x = as_variable(x)
     ndim = outdim if outdim is not None else ndim
     ndim = 1 if ndim is None else ndim
@@ -51,12 +51,12 @@ def flatten(x, ndim=1, outdim=None):
 
 
 def is_flat(var, ndim=None, outdim=None):
-    """Whether the variable has as many dimensions as flatten would give."""
+    """Whether the variable has the number of dimensions that flatten would return."""
     return var.ndim == (outdim or ndim or 1)
 
 
 def transpose(x, axes=None):
-    """The axes reversed, or in the given order."""
+    """x with its axes reversed, or in the given order."""
     x = as_variable(x)
     axes = list(range(x.ndim))[::-1] if axes is None else [int(a) for a in axes]
     result = wrap(_croton.transpose(x._croton, [a % x.ndim if -x.ndim <= a < x.ndim else a for a in axes]))
@@ -66,8 +66,8 @@ def transpose(x, axes=None):
 
 
 def dimshuffle(x, *pattern):
-    """Axis i of the result is axis pattern[i] of x, or a new one of size 1 where it is "x". ValueError for an axis that
-    is left out and may be longer than 1."""
+    """x with its axes permuted: axis i of the result is axis pattern[i] of x, or a new one of size 1 if it is "x".
+    ValueError for an omitted axis whose size may differ from 1."""
     x = as_variable(x)
     if len(pattern) == 1 and isinstance(pattern[0], (list, tuple)):
         pattern = pattern[0]
@@ -75,33 +75,34 @@ def dimshuffle(x, *pattern):
 
 
 def checked_pattern(pattern, broadcastable):
-    """The pattern of dimshuffle for such a variable, with axes from 0 on. ValueError."""
+    """The pattern of dimshuffle for such a variable, with non-negative axes. ValueError if it is invalid."""
     ndim = len(broadcastable)
     axes = [p if p == "x" else int(p) + (ndim if int(p) < 0 else 0) for p in pattern]
     for p in axes:
         if p != "x" and not 0 <= p < ndim:
             raise ValueError(f"new_order[{axes.index(p)}] is {p}, but the input only has {ndim} axes.")
-    kept = [p for p in axes if p != "x"]
-    if len(set(kept)) != len(kept):
+    old_axes = [p for p in axes if p != "x"]
+    if len(set(old_axes)) != len(old_axes):
         raise ValueError(f"The same input dimension may not appear twice in the list of output dimensions {axes}")
     for axis in range(ndim):
-        if axis not in kept and not broadcastable[axis]:
-            raise ValueError(f"You cannot drop a non-broadcastable dimension: {axis} of {broadcastable}, pattern {axes}")
+        if axis not in old_axes and not broadcastable[axis]:
+            raise ValueError(f"You cannot drop a non-broadcastable dimension: {axis} of {broadcastable}, pattern "
+                             f"{axes}")
     return axes
 
 
 def shape_padleft(t, n_ones=1):
-    """n new axes of size 1 in front."""
+    """t with n_ones new axes of size 1 on the left."""
     return wrap(_croton.shape_padleft(as_croton(t), n_ones))
 
 
 def shape_padright(t, n_ones=1):
-    """n new axes of size 1 behind."""
+    """t with n_ones new axes of size 1 on the right."""
     return wrap(_croton.shape_padright(as_croton(t), n_ones))
 
 
 def shape_padaxis(t, axis):
-    """A new axis of size 1 at that position of the result. IndexError for one that is not there."""
+    """t with a new axis of size 1 at this position of the result. IndexError if it is out of bounds."""
     t = as_variable(t)
     if not -(t.ndim + 1) <= axis < t.ndim + 1:
         raise IndexError(f"axis {axis} is out of bounds [-{t.ndim + 1}, {t.ndim + 1})")
@@ -109,7 +110,7 @@ def shape_padaxis(t, axis):
 
 
 def squeeze(x, axis=None):
-    """Without the axes of size 1 that are known when the expression is built; ValueError for others."""
+    """x without its axes of size 1 that are known when the expression is built; ValueError for other axes."""
     x = as_variable(x)
     if axis is None:
         return wrap(_croton.squeeze(x._croton))
@@ -117,7 +118,7 @@ def squeeze(x, axis=None):
 
 
 def swapaxes(y, axis1, axis2):
-    """The two axes exchanged. IndexError for axes that are not there."""
+    """y with two axes exchanged. IndexError for axes out of bounds."""
     y = as_variable(y)
     for axis in (axis1, axis2):
         if not -y.ndim <= axis < y.ndim:
@@ -126,32 +127,31 @@ def swapaxes(y, axis1, axis2):
 
 
 def addbroadcast(x, *axes):
-    """Says that these axes have the size 1, which is checked when a function is called."""
+    """x with these axes stated to have size 1, which is checked in calls."""
     axes = axes[0] if len(axes) == 1 and isinstance(axes[0], (list, tuple)) else axes
-    return _claimed(as_variable(x), axes, "addbroadcast")
+    x = as_variable(x)
+    new = [a for a in _axes_of(x, axes) if not x.broadcastable[a]]
+    return wrap(_croton.addbroadcast(x._croton, *new)) if new else x
 
 
-def _claimed(x, axes, what):
-    missing = [a % x.ndim if -x.ndim <= a < x.ndim else _no_axis(x, a) for a in axes]
-    missing = [a for a in missing if not x.broadcastable[a]]
-    return wrap(_croton.addbroadcast(x._croton, *missing)) if missing else x
-
-
-def _no_axis(x, axis):
-    raise ValueError(f"Trying to rebroadcast non-existent dimension {axis} of {x} ({x.ndim} dimensions)")
+def _axes_of(x, axes):
+    """The axes as non-negative numbers. ValueError for an axis out of bounds."""
+    for axis in axes:
+        if not -x.ndim <= axis < x.ndim:
+            raise ValueError(f"Trying to rebroadcast non-existent dimension {axis} of {x} ({x.ndim} dimensions)")
+    return [axis % x.ndim for axis in axes]
 
 
 def unbroadcast(x, *axes):
-    """Says that these axes do not broadcast, whatever their size."""
+    """x with these axes not broadcasting, whatever their size."""
     x = as_variable(x)
     axes = axes[0] if len(axes) == 1 and isinstance(axes[0], (list, tuple)) else axes
-    axes = [a % x.ndim if -x.ndim <= a < x.ndim else _no_axis(x, a) for a in axes]
-    axes = [a for a in axes if x.broadcastable[a]]
+    axes = [a for a in _axes_of(x, axes) if x.broadcastable[a]]
     return wrap(_croton.unbroadcast(x._croton, *axes)) if axes else x
 
 
 def patternbroadcast(x, broadcastable):
-    """x with exactly these axes broadcasting; claims are checked when a function is called."""
+    """x with exactly these axes stated to have size 1, which is checked in calls."""
     x = as_variable(x)
     if tuple(broadcastable) == x.broadcastable:
         return x
@@ -161,7 +161,7 @@ def patternbroadcast(x, broadcastable):
 
 
 def specify_shape(x, shape):
-    """x, whose sizes must be these when a function is called."""
+    """x with stated sizes, which are checked in calls."""
     return wrap(_croton.specify_shape(as_croton(x), as_sizes(shape)))
 
 

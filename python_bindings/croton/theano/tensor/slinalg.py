@@ -1,4 +1,4 @@
-"""Factorisations and systems of equations; they run on the host, by NumPy."""
+"""Factorizations, systems of equations and the matrix exponential, on the host, by NumPy."""
 
 import numpy
 
@@ -12,7 +12,7 @@ from .solving import Solve, solve, solve_lower_triangular, solve_symmetric, solv
 
 
 class Cholesky:
-    """The factor L of A = L L^T of a positive definite matrix (with lower=False U of U^T U). on_error: "raise"
+    """The Cholesky factor L of a positive definite matrix A = L L^T (with lower=False, U of U^T U). on_error: "raise"
     (LinAlgError) or "nan"."""
 
     def __init__(self, lower=True, on_error="raise"):
@@ -34,7 +34,7 @@ class Cholesky:
                 return numpy.full(a.shape, numpy.nan, a.dtype)
 
         def gradient(inputs, outputs, gs):
-            # Smith (1995), as matrices: Phi takes the lower half with half of the diagonal.
+            # Smith (1995), in matrix form: Phi is the lower half with half of the diagonal.
             factor, g = outputs[0], gs[0]
             if not self.lower:
                 factor, g = factor.T, g.T
@@ -49,7 +49,7 @@ class Cholesky:
 
 
 def cholesky(x, lower=True, on_error="raise"):
-    """Cholesky, as a function."""
+    """The Cholesky factor of a positive definite matrix; see Cholesky."""
     return Cholesky(lower, on_error)(x)
 
 
@@ -62,7 +62,7 @@ def kron(a, b):
 
 
 def eigvalsh(a, b=None, lower=True):
-    """The eigenvalues of a symmetric matrix, or of a x = w b x."""
+    """The eigenvalues of a symmetric matrix, or the generalized ones of a x = w b x."""
     if b is None or isinstance(b, NoneConstant):
         return eigh(a, "L" if lower else "U")[0]
     inverse = matrix_inverse(cholesky(b))
@@ -70,9 +70,9 @@ def eigvalsh(a, b=None, lower=True):
 
 
 def expm(A):
-    """The exponential of a matrix, A's powers k times 1 / k! added up: by the diagonal Pade approximant of order 13 and
-    squaring (Higham, The scaling and squaring method for the matrix exponential revisited, 2005). Its gradient is the
-    exponential of a matrix of blocks (the same author, Functions of Matrices, 2008, (10.40))."""
+    """The matrix exponential, the sum of A^k / k!, by the diagonal Pade approximant of order 13 and squaring (Higham,
+    The scaling and squaring method for the matrix exponential revisited, 2005). Its gradient is the exponential of a
+    block matrix (Higham, Functions of Matrices, 2008, (10.40))."""
     A = host.as_float(host.square(A, "expm"))
 
     def gradient(inputs, outputs, gs):
@@ -84,14 +84,14 @@ def expm(A):
     return host.run("expm", _expm, host.like, host.wrapped(gradient), A)
 
 
-# Of the numerator and denominator; the bound below which the approximant is exact to double precision.
+# The coefficients of numerator and denominator, and the norm below which the approximant is exact to double precision.
 _PADE = (64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600,
          670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1)
 _PADE_BOUND = 5.371920351148152
 
 
 def _expm(a):
-    """exp of an array."""
+    """The matrix exponential of an array."""
     dtype, a = a.dtype, a.astype("complex128" if a.dtype.kind == "c" else "float64")
     norm = numpy.abs(a).sum(0).max(initial=0)
     if not numpy.isfinite(norm):

@@ -1,4 +1,4 @@
-"""Systems of equations; they are solved on the host, by NumPy."""
+"""Solutions of systems of equations, on the host, by NumPy."""
 
 import numpy
 
@@ -6,15 +6,15 @@ from . import arrays, host
 
 
 class Solve:
-    """The solution x of A x = b, b being a vector or a matrix. A_structure: "general", "lower_triangular",
-    "upper_triangular" (the other half is not read), "symmetric"."""
+    """The solution x of A x = b, where b is a vector or a matrix. A_structure: "general", "lower_triangular",
+    "upper_triangular" (the other half is not read) or "symmetric"."""
 
     def __init__(self, A_structure="general", lower=False, overwrite_A=False, overwrite_b=False):
         if A_structure not in ("general", "lower_triangular", "upper_triangular", "symmetric"):
             raise ValueError("Invalid matrix structure argument", A_structure)
         self.A_structure, self.lower = A_structure, lower
 
-    def _read(self, a):
+    def _structured(self, a):
         if self.A_structure == "lower_triangular":
             return numpy.tril(a)
         return numpy.triu(a) if self.A_structure == "upper_triangular" else a
@@ -37,7 +37,7 @@ class Solve:
                 g = arrays.triu(g)
             return [g, back]
 
-        return host.run("solve", lambda a, c: numpy.linalg.solve(self._read(a), c).astype(c.dtype),
+        return host.run("solve", lambda a, c: numpy.linalg.solve(self._structured(a), c).astype(c.dtype),
                         lambda a, c: (c.dtype, list(c.shape)), host.wrapped(gradient), A, b)
 
 

@@ -1,4 +1,4 @@
-"""Sorting."""
+"""Sorting, and the largest elements."""
 
 import numpy
 
@@ -15,7 +15,7 @@ _POSITIONS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "u
 
 
 def _along(function, x, axis):
-    """function(x, axis), of an axis that may be a scalar variable, whose value is found when a function is called."""
+    """function(x, axis) for an axis that may be a scalar variable, whose value is known only in calls."""
     x = as_variable(x)
     if isinstance(axis, Variable):
         try:
@@ -30,7 +30,7 @@ def _along(function, x, axis):
 
 
 class _Sorting(CrotonOp):
-    """Base of the sorts. Every kind of Theano is done by the one that is stable."""
+    """Base of the sorting ops. All kinds of Theano use a stable sort."""
 
     __props__ = ("kind", "order")
     _function = None
@@ -43,13 +43,13 @@ class _Sorting(CrotonOp):
 
 
 class SortOp(_Sorting, shows=("sort",)):
-    """SortOp(kind)(x, axis): the elements in rising order along an axis."""
+    """SortOp(kind)(x, axis): the elements in ascending order along an axis."""
 
     _function = staticmethod(_croton.sort)
 
 
 class ArgSortOp(_Sorting, shows=("argsort",)):
-    """ArgSortOp(kind)(x, axis): the positions of the elements in rising order, int64; equal ones stay in their order."""
+    """ArgSortOp(kind)(x, axis): the positions (int64) that sort x along an axis; equal elements keep their order."""
 
     _function = staticmethod(_croton.argsort)
 
@@ -76,32 +76,33 @@ class TopKOp(CrotonOp):
         x = as_variable(x)
         if isinstance(kth, (int, numpy.integer)) and kth == 0:
             raise ValueError("topk: kth cannot be zero")
-        made = []
+        results = []
         if self.return_values:
-            made.append(wrap(_croton.topk(x._croton, unwrap(kth), self.axis)))
+            results.append(wrap(_croton.topk(x._croton, unwrap(kth), self.axis)))
         if self.return_indices:
-            made.append(wrap(_croton.argtopk(x._croton, unwrap(kth), self.axis, False, self.idx_dtype)))
-        return made
+            results.append(wrap(_croton.argtopk(x._croton, unwrap(kth), self.axis, False, self.idx_dtype)))
+        return results
 
 
 def sort(self, axis=-1, kind="quicksort", order=None):
-    """The elements in rising order along an axis (None: of the flattened variable)."""
+    """The elements in ascending order along an axis (None: of the flattened variable)."""
     return SortOp(kind, order)(*_flat(self, axis))
 
 
 def argsort(self, axis=-1, kind="quicksort", order=None):
-    """The positions of the elements in rising order, int64; equal ones stay in their order."""
+    """The positions (int64) that sort x along an axis (None: the flattened variable); equal elements keep their
+    order."""
     return ArgSortOp(kind, order)(*_flat(self, axis))
 
 
 def topk(x, kth, axis=-1, sorted=True, idx_dtype="int64"):
-    """The kth largest elements (-kth smallest) along an axis, in no order that is promised."""
+    """The kth largest elements (-kth smallest) along an axis, in unspecified order."""
     x, axis = _flat(x, axis)
     return TopKOp(axis, sorted, idx_dtype, return_indices=False)(x, kth)
 
 
 def argtopk(x, kth, axis=-1, sorted=True, idx_dtype="int64"):
-    """Their positions."""
+    """The positions of the kth largest elements (-kth smallest) along an axis, in unspecified order."""
     x, axis = _flat(x, axis)
     return TopKOp(axis, sorted, idx_dtype, return_values=False)(x, kth)
 
@@ -113,7 +114,7 @@ def topk_and_argtopk(x, kth, axis=-1, sorted=True, idx_dtype="int64"):
 
 
 def _flat(x, axis):
-    """The variable and the axis; of axis=None the flattened variable and its only axis."""
+    """The variable and the axis; for axis=None the flattened variable and its only axis."""
     x = as_variable(x)
     return (x.flatten(), 0) if axis is None else (x, axis)
 

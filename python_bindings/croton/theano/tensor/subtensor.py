@@ -1,4 +1,4 @@
-"""Parts of variables, and variables with parts replaced."""
+"""Indexing, and variables with parts replaced."""
 
 from croton import _croton
 
@@ -9,27 +9,29 @@ from .elementwise import abs_, clip, eq, maximum, switch
 _INDEXED = ("slice", "index", "take", "gather", "subtensor")
 
 
-def _part_of_something(x, what):
+def _checked_part(x, what):
     if not isinstance(x, TensorVariable):
-        raise TypeError(f"{what} must be called with a part of a variable, such as x[0:2], as first argument; not {x!r}")
+        raise TypeError(f"{what} must be called with a part of a variable, such as x[0:2], as first argument; not "
+                        f"{x!r}")
     return x
 
 
 def set_subtensor(x, y, inplace=False, tolerate_inplace_aliasing=False):
-    """The variable of which x is a part, such as v[1:3], with that part replaced by y; v itself does not change.
-    TypeError for an x that is no part of anything."""
-    return _changed(_croton.set_subtensor, x, y, "set_subtensor")
+    """The variable v of which x is a part, such as v[1:3], with that part replaced by y; v itself does not change.
+    TypeError for an x that is not a part of a variable."""
+    return _updated(_croton.set_subtensor, x, y, "set_subtensor")
 
 
 def inc_subtensor(x, y, inplace=False, set_instead_of_inc=False, tolerate_inplace_aliasing=False):
-    """As set_subtensor, but y is added; what is added to positions that are named twice adds up."""
+    """The variable v of which x is a part, such as v[1:3], with y added to that part; values for repeated positions
+    accumulate."""
     if set_instead_of_inc:
         return set_subtensor(x, y)
-    return _changed(_croton.inc_subtensor, x, y, "inc_subtensor")
+    return _updated(_croton.inc_subtensor, x, y, "inc_subtensor")
 
 
-def _changed(function, x, y, what):
-    x, y = _part_of_something(x, what), as_variable(y)
+def _updated(function, x, y, what):
+    x, y = _checked_part(x, what), as_variable(y)
     if y.ndim > x.ndim:
         raise TypeError(f"Trying to increment a {x.ndim}-dimensional subtensor with a {y.ndim}-dimensional value.")
     return wrap(function(x._croton, y._croton))
@@ -41,7 +43,7 @@ def take(a, indices, axis=None, mode="raise"):
 
 
 def take_rows(a, choices, mode):
-    """choose with the choices along the first axis of one variable, the rest of whose axes broadcast with a."""
+    """choose with the choices along the first axis of one variable; its other axes broadcast with a."""
     a, choices = as_variable(a), as_variable(choices)
     ndim = max(a.ndim, choices.ndim - 1)
     a = wrap(_croton.shape_padleft(a._croton, ndim - a.ndim))
@@ -54,21 +56,21 @@ def take_rows(a, choices, mode):
 
 
 def get_canonical_form_slice(theslice, length):
-    """(slice(start, stop, step), direction) with 0 <= start <= stop and step > 0: x[theslice], of that length, is
-    x[slice][::direction]. Of an index: (the index from 0 on, 1)."""
+    """(slice(start, stop, step), direction) with 0 <= start <= stop and step > 0, so that x[theslice] is
+    x[slice][::direction] for an axis of this length. For an index: (the non-negative index, 1)."""
     if not isinstance(theslice, slice):
         index = as_variable(theslice)
         return switch(index < 0, index + length, index), 1
     step = as_variable(1 if theslice.step is None else theslice.step)
     up = step > 0
 
-    def bound(given, rising, falling):
-        """A bound from 0 on (-1 for falling slices that end in front of the first element)."""
-        if given is None:
-            return switch(up, rising, falling)
-        given = as_variable(given)
-        given = switch(given < 0, given + length, given)
-        return switch(up, clip(given, 0, length), clip(given, -1, length - 1))
+    def bound(value, forward_default, backward_default):
+        """A non-negative bound (or -1, for backward slices that end before the first element)."""
+        if value is None:
+            return switch(up, forward_default, backward_default)
+        value = as_variable(value)
+        value = switch(value < 0, value + length, value)
+        return switch(up, clip(value, 0, length), clip(value, -1, length - 1))
 
     first, end = bound(theslice.start, 0, length - 1), bound(theslice.stop, length, -1)
     size = abs_(step)
@@ -104,5 +106,5 @@ def advanced_set_subtensor(x, y, *index):
 
 advanced_set_subtensor1 = advanced_set_subtensor
 
-__all__ = ["set_subtensor", "inc_subtensor", "take", "advanced_subtensor", "advanced_subtensor1", "advanced_inc_subtensor",
-           "advanced_inc_subtensor1", "advanced_set_subtensor", "advanced_set_subtensor1"]
+__all__ = ["set_subtensor", "inc_subtensor", "take", "advanced_subtensor", "advanced_subtensor1",
+           "advanced_inc_subtensor", "advanced_inc_subtensor1", "advanced_set_subtensor", "advanced_set_subtensor1"]

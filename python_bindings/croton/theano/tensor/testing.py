@@ -1,4 +1,4 @@
-"""Gradients compared with finite differences."""
+"""Comparison of gradients with finite differences."""
 
 import numpy
 
@@ -10,7 +10,7 @@ _TOLERANCES = {"float16": 5e-2, "float32": 1e-2, "float64": 1e-4}
 
 
 class GradientError(Exception):
-    """A gradient that is not that of finite differences."""
+    """A gradient that differs from finite differences."""
 
     def __init__(self, arg, err_pos, shape, val1, val2, abs_err, rel_err, abs_tol, rel_tol):
         super().__init__()
@@ -19,18 +19,18 @@ class GradientError(Exception):
         self.abs_tol, self.rel_tol = abs_tol, rel_tol
 
     def __str__(self):
-        return (f"GradientError: numeric gradient and analytic gradient exceed tolerance: at position {self.err_pos} of "
-                f"argument {self.arg} with shape {self.shape}, val1 = {self.val1}, val2 = {self.val2}, abs. error = "
+        return (f"GradientError: numeric gradient and analytic gradient exceed tolerance: at position {self.err_pos} "
+                f"of argument {self.arg} with shape {self.shape}, val1 = {self.val1}, val2 = {self.val2}, abs. error = "
                 f"{self.abs_err}, abs. tolerance = {self.abs_tol}, rel. error = {self.rel_err}, rel. tolerance = "
                 f"{self.rel_tol}")
 
 
 def verify_grad(fun, pt, n_tests=2, rng=None, eps=None, out_type=None, abs_tol=None, rel_tol=None, mode=None,
                 cast_to_output_type=False, no_debug_ref=True):
-    """Compares the gradients of fun at the points pt with finite differences, of a random projection of its output.
+    """Compares the gradients of fun at the points pt with finite differences, for random projections of its output.
 
-    GradientError where they differ by more than abs_tol and rel_tol (float64: 1e-4, float32: 1e-2). TypeError for
-    points that are no floats; ValueError for an fun of several outputs.
+    GradientError if they differ by more than abs_tol and rel_tol (float64: 1e-4, float32: 1e-2). TypeError for points
+    that are not floats; NotImplementedError for a fun with several outputs.
     """
     if rng is None:
         raise TypeError("rng should be a valid instance of numpy.random.RandomState. You may want to use "
@@ -49,7 +49,7 @@ def verify_grad(fun, pt, n_tests=2, rng=None, eps=None, out_type=None, abs_tol=N
         raise NotImplementedError("cant (yet) autotest gradient of fun with multiple outputs")
     compute = compiling.function(inputs, output, on_unused_input="ignore", allow_input_downcast=True, mode=mode)
     value = compute(*[p.copy() for p in points])
-    # In double precision, so that differences are those of the output; or as the output is.
+    # In double precision, so that the projection adds no rounding errors, or in the dtype of the output.
     dtype = output.dtype if cast_to_output_type else "float64"
     projection = numpy.asarray(rng.uniform(size=value.shape) + 0.5, dtype=dtype)
     weights = shared(projection, broadcastable=output.broadcastable)
@@ -67,8 +67,8 @@ _EPS = {"float64": 1e-7, "float32": 3e-4, "float16": 1e-1}
 
 
 class numeric_grad:
-    """The gradient of f, a function of arrays that gives a number, at the point pt, an array or a list of them, by
-    forward differences of eps. `gf`: the gradient, as pt is."""
+    """The gradient of f, a function from arrays to a number, at the point pt, an array or a list of arrays, by forward
+    differences with step eps. `gf`: the gradient, in the form of pt."""
 
     type_eps = _EPS
 
@@ -76,30 +76,30 @@ class numeric_grad:
         several = isinstance(pt, (list, tuple))
         points = [numpy.array(p) for p in (pt if several else [pt])]
         step = eps or max(_EPS[str(p.dtype)] for p in points)
-        here = float(f(*points))
+        value = float(f(*points))
         slopes = []
         for i, p in enumerate(points):
             slope = numpy.zeros(p.shape, p.dtype)
             for index in numpy.ndindex(p.shape):
                 moved = [q.copy() for q in points]
                 moved[i][index] += step
-                slope[index] = (float(f(*moved)) - here) / step
+                slope[index] = (float(f(*moved)) - value) / step
             slopes.append(slope)
         self.gf = slopes if several else slopes[0]
 
     @staticmethod
     def abs_rel_err(a, b):
-        """|a - b|, and that relative to |a| + |b|."""
+        """The absolute error |a - b|, and the error relative to |a| + |b|."""
         absolute = abs(a - b)
         return absolute, absolute / numpy.maximum(abs(a) + abs(b), 1e-8)
 
     def abs_rel_errors(self, g_pt):
-        """Both errors of each gradient of a list."""
+        """The absolute and relative errors of each gradient of a list."""
         return [self.abs_rel_err(a, b) for a, b in zip(self._list(self.gf), self._list(g_pt), strict=True)]
 
     def max_err(self, g_pt, abs_tol, rel_tol):
-        """(argument, position, absolute error, relative error) where a gradient is off the most, of both tolerances the
-        better one counting."""
+        """(argument, position, absolute error, relative error) of the largest error; of both tolerances the one that it
+        meets better counts."""
         worst = None
         for i, (absolute, relative) in enumerate(self.abs_rel_errors(g_pt)):
             off = numpy.minimum(absolute / abs_tol, relative / rel_tol)
@@ -119,7 +119,8 @@ def _compare(scalar, analytic, points, eps, abs_tol, rel_tol):
     numeric = numeric_grad(scalar, points, eps)
     i, at, absolute, relative = numeric.max_err(analytic, abs_tol, rel_tol)
     if not (absolute <= abs_tol or relative <= rel_tol):
-        raise GradientError(i, at, points[i].shape, numeric.gf[i][at], analytic[i][at], absolute, relative, abs_tol, rel_tol)
+        raise GradientError(i, at, points[i].shape, numeric.gf[i][at], analytic[i][at], absolute, relative, abs_tol,
+                            rel_tol)
 
 
 verify_grad.E_grad = GradientError

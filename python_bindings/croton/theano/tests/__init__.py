@@ -1,1 +1,1 @@
-"""What test programs import of theano.tests."""
+"""Modules of theano.tests that test programs import."""

@@ -1,10 +1,10 @@
-"""theano.tests.disturb_mem: other addresses for what is allocated next."""
+"""theano.tests.disturb_mem: changes the addresses of later allocations."""
 
 import random
 
-_kept = []
+_objects = []
 
 
 def disturb_mem():
-    """Keeps a random number of small objects, so that an order that hangs on addresses shows."""
-    _kept[:] = [[None] * 4 for _ in range(random.randrange(1000))]
+    """Allocates a random number of small objects, so that tests detect an order that depends on addresses."""
+    _objects[:] = [[None] * 4 for _ in range(random.randrange(1000))]

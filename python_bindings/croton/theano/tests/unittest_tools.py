@@ -1,7 +1,7 @@
 """theano.tests.unittest_tools: seeds, comparisons and base classes for tests of programs that use theano.
 
-What looks at graphs after compilation (assertFunctionContains and the like) sees Croton's own graph: where a test names
-an op class that Croton does not have, it fails.
+Assertions about graphs after compilation (such as assertFunctionContains) inspect Croton's own graph: they fail for op
+classes that Croton does not have.
 """
 
 import copy as copying
@@ -19,7 +19,7 @@ from ..tensor import testing
 
 try:
     from parameterized import parameterized
-except ImportError:  # a package that only some tests want
+except ImportError:  # a package that only some tests need
     parameterized = None
 
 __all__ = ["AttemptManyTimes", "InferShapeTester", "MockRandomState", "SkipTest", "T_OpContractMixin",
@@ -28,7 +28,7 @@ __all__ = ["AttemptManyTimes", "InferShapeTester", "MockRandomState", "SkipTest"
 
 
 def attr(*names, **values):
-    """Marks a test, for runners that select by marks."""
+    """Marks a test, for test runners that select by marks."""
     def decorate(item):
         for name in names:
             setattr(item, name, True)
@@ -39,12 +39,12 @@ def attr(*names, **values):
 
 
 def custom_name_func(function, number, param):
-    """The name of one case of a parameterized test: the function's and its arguments'."""
+    """The name of one case of a parameterized test: that of the function and its arguments."""
     return function.__name__ + "_" + re.sub("[^a-zA-Z0-9_]+", "_", "_".join(map(str, param.args)))
 
 
 def fetch_seed(pseed=None):
-    """pseed, or else the flag unittests.rseed; None, which NumPy takes for any seed, where it says "random" or is no
+    """pseed, or else the flag unittests.rseed; None, for which NumPy picks a seed, if it is "random" or not a
     number."""
     seed = pseed or config.unittests.rseed
     if seed in ("random", None, 0):
@@ -52,26 +52,26 @@ def fetch_seed(pseed=None):
     try:
         return int(seed)
     except ValueError:
-        print(f"unittests.rseed={seed!r} is no seed; any seed is taken", file=sys.stderr)
+        print(f"unittests.rseed={seed!r} is not a seed; a random one is used", file=sys.stderr)
         return None
 
 
 def seed_rng(pseed=None):
-    """Seeds NumPy's global generator with fetch_seed(pseed), which is returned."""
+    """Seeds NumPy's global generator with fetch_seed(pseed), and returns the seed."""
     seed = fetch_seed(pseed)
     numpy.random.seed(seed)
     return seed
 
 
 def different_random_values(draw, tries=10):
-    """Calls draw() until two draws differ; AssertionError where they never do."""
+    """Calls draw() until two draws differ; AssertionError if they never do."""
     first = numpy.asarray(draw())
     if not any(not numpy.array_equal(first, draw()) for _ in range(tries)):
         raise AssertionError(f"{tries} draws were all the same")
 
 
 def verify_grad(op, pt, n_tests=2, rng=None, *args, **kwargs):
-    """theano.tensor.verify_grad, with NumPy's global generator, seeded, where none is given."""
+    """theano.tensor.verify_grad; rng defaults to NumPy's global generator, which it seeds."""
     if rng is None:
         seed_rng()
         rng = numpy.random
@@ -82,8 +82,8 @@ verify_grad.E_grad = testing.verify_grad.E_grad
 
 
 class MockRandomState:
-    """A generator that gives `val` plus zeros for floats, and an end of the range for integers: the upper one unless val
-    is 0."""
+    """A generator whose floats are all `val`, and whose integers are all the upper end of the range, or the lower one
+    if val is 0."""
 
     def __init__(self, val):
         self.val = val
@@ -101,7 +101,7 @@ def _nodes(function):
 
 
 class TestOptimizationMixin:
-    """Assertions on how often an op is in a compiled function."""
+    """Assertions on the number of applications of an op in a compiled function."""
 
     def _count(self, function, count, what, low, high):
         if not low <= count <= high:
@@ -130,7 +130,7 @@ class TestOptimizationMixin:
 
 
 class T_OpContractMixin:
-    """Equality, hash and name of the ops in `ops`; a subclass says how one is cloned."""
+    """Tests of equality, hash and name of the ops in `ops`; a subclass defines how to clone one."""
 
     other_op = staticmethod(tensor.add)
 
@@ -172,8 +172,8 @@ class InferShapeTester(unittest.TestCase):
         self.mode = getattr(self, "mode", None) or modes.get_default_mode()
 
     def _compile_and_check(self, inputs, outputs, numeric_inputs, cls, excluding=None, warn=True, check_topo=True):
-        """The shapes of the outputs, asked for alone, are those of their values. That the op `cls` is not computed for a
-        shape is not looked at: it is a matter of which nodes Croton's graph has."""
+        """Checks that the shapes of the outputs, computed alone, are those of their values. It does not check that the
+        op `cls` is not computed for a shape, which depends on the nodes of Croton's graph."""
         values = compiling.function(inputs, outputs, mode=self.mode)(*numeric_inputs)
         shapes = compiling.function(inputs, [o.shape for o in outputs], mode=self.mode, on_unused_input="ignore")(
             *numeric_inputs)
@@ -185,12 +185,12 @@ def _summary(value):
     value = numpy.asarray(value)
     if not value.size or value.dtype.kind not in "biuf":
         return f"shape {value.shape}, {value.dtype}: {value}"
-    return (f"shape {value.shape}, {value.dtype}, from {value.min()} to {value.max()}, {numpy.isinf(value).sum()} infinite, "
-            f"{numpy.isnan(value).sum()} nan: {value}")
+    return (f"shape {value.shape}, {value.dtype}, from {value.min()} to {value.max()}, {numpy.isinf(value).sum()} "
+            f"infinite, {numpy.isnan(value).sum()} nan: {value}")
 
 
 def str_diagnostic(expected, value, rtol, atol):
-    """In words, how far value is from expected."""
+    """A text that describes the difference between value and expected."""
     lines = ["expected " + _summary(expected), "value    " + _summary(value)]
     try:
         difference = numpy.abs(numpy.asarray(value) - numpy.asarray(expected))
@@ -198,7 +198,7 @@ def str_diagnostic(expected, value, rtol, atol):
         for name, d in (("absolute", difference), ("relative", relative)):
             lines.append(f"{name} difference: max {d.max()}, mean {d.mean()}, median {numpy.median(d)}")
     except (TypeError, ValueError):
-        lines.append("the two have no difference")
+        lines.append("the difference cannot be computed")
     return "\n".join([*lines, f"rtol {rtol}, atol {atol}"])
 
 
@@ -213,12 +213,12 @@ class WrongValue(Exception):
         return "WrongValue\n" + str_diagnostic(self.val1, self.val2, self.rtol, self.atol)
 
 
-# By the less precise of the two dtypes: (atol, rtol).
+# (atol, rtol) by dtype; the less precise of the two dtypes counts.
 _TOLERANCES = {"float16": (1e-2, 1e-2), "float32": (1e-5, 1e-5), "complex64": (1e-5, 1e-5)}
 
 
 def assert_allclose(expected, value, rtol=None, atol=None):
-    """WrongValue unless the two agree; the tolerances default to those of the less precise dtype."""
+    """Raises WrongValue unless the two are close; the tolerances default to those of the less precise dtype."""
     dtypes = [str(getattr(x, "dtype", "")) for x in (expected, value)]
     tolerances = [_TOLERANCES[dtype] for dtype in dtypes if dtype in _TOLERANCES] or [(1e-8, 1e-5)]
     widest = [max(column) for column in zip(*tolerances)]
@@ -229,7 +229,7 @@ def assert_allclose(expected, value, rtol=None, atol=None):
 
 
 class AttemptManyTimes:
-    """Decorator: the test passes when n_req_successes of at most n_attempts runs do, each with the next seed."""
+    """Decorator: the test passes if n_req_successes of at most n_attempts runs pass, each with the next seed."""
 
     def __init__(self, n_attempts, n_req_successes=1):
         assert n_attempts >= n_req_successes
@@ -260,5 +260,5 @@ class AttemptManyTimes:
 
 
 def assertFailure_fast(function):
-    """For tests that fail with the flag cycle_detection=fast; Croton has no such choice."""
+    """Does nothing: for tests that fail with the flag cycle_detection=fast, which Croton does not have."""
     return function

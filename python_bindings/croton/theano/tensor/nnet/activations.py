@@ -1,4 +1,4 @@
-"""Activations."""
+"""Activation functions."""
 
 from croton import _croton
 
@@ -10,7 +10,7 @@ _nnet = _croton.nnet
 
 
 def relu(x, alpha=0):
-    """0.5 (x + |x|), whose gradient at 0 is 0.5; alpha: the slope below 0, which may be symbolic."""
+    """0.5 (x + |x|), whose gradient at 0 is 0.5. alpha: the slope below 0, which may be symbolic."""
     x = as_variable(x)
     if isinstance(alpha, (int, float)) and alpha == 0:
         return 0.5 * (x + abs(x))
@@ -19,13 +19,13 @@ def relu(x, alpha=0):
 
 
 def elu(x, alpha=1):
-    """x where it is above 0, else alpha (exp(x) - 1)."""
+    """x where x > 0, else alpha (exp(x) - 1)."""
     x = as_variable(x)
     return switch(x > 0, x, alpha * expm1(x))
 
 
 def selu(x):
-    """A scaled elu, whose outputs keep mean 0 and variance 1."""
+    """The scaled elu of self-normalising networks."""
     alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
     return scale * elu(x, alpha)
 

@@ -1,4 +1,4 @@
-"""Convolutions of images: (batch, channels, rows, columns), filters (results, channels, rows, columns)."""
+"""Convolutions of images (batch, channels, rows, columns) with filters (results, channels, rows, columns)."""
 
 from croton import _croton
 
@@ -11,7 +11,7 @@ _nnet = _croton.nnet
 
 
 def _border(mode, axes):
-    """A border as Croton takes it. ValueError for a mode that there is not."""
+    """A border for Croton. ValueError for an unknown mode."""
     if isinstance(mode, str):
         if mode not in ("valid", "full", "half"):
             raise ValueError(f"invalid border_mode {mode}, which must be either \"valid\", \"full\", \"half\", an "
@@ -48,19 +48,18 @@ def _check_shapes(shape, what, count):
             raise TypeError(f"{what} holds {value}; sizes are whole numbers")
 
 
-
-
 def conv2d(input, filters, input_shape=None, filter_shape=None, border_mode="valid", subsample=(1, 1), filter_flip=True,
            image_shape=None, filter_dilation=(1, 1), num_groups=1, unshared=False, **kwargs):
-    """Convolution of images. filter_flip: the filters are turned round, as mathematics does. border_mode: "valid",
-    "full", "half", a number, or one or a pair for each axis. Shapes are hints. ValueError for what does not fit."""
+    """The convolution of images with filters, which are flipped with filter_flip, else the cross-correlation.
+    border_mode: "valid", "full", "half", a number, or one or a pair for each axis. Shapes are hints. ValueError for
+    invalid options."""
     if kwargs:
-        unknown = set(kwargs) - {"imshp", "kshp", "imshp_logical", "kshp_logical", "bsize", "nkern", "version", "unroll_batch",
-                                 "unroll_kern", "unroll_patch", "openmp", "direction_hint"}
+        unknown = set(kwargs) - {"imshp", "kshp", "imshp_logical", "kshp_logical", "bsize", "nkern", "version",
+                                 "unroll_batch", "unroll_kern", "unroll_patch", "openmp", "direction_hint"}
         if unknown:
             raise ValueError(f"conv2d does not take {sorted(unknown)}")
     if unshared:
-        raise NotImplementedError("conv2d: filters of their own for each position (unshared=True) are not there; the "
+        raise NotImplementedError("conv2d: separate filters for each position (unshared=True) are not supported; the "
                                   "nearest is images2neibs and a product")
     _check_shapes(input_shape if input_shape is not None else image_shape, "input_shape", 4)
     _check_shapes(filter_shape, "filter_shape", 4)
@@ -69,14 +68,14 @@ def conv2d(input, filters, input_shape=None, filter_shape=None, border_mode="val
 
 def conv3d(input, filters, input_shape=None, filter_shape=None, border_mode="valid", subsample=(1, 1, 1),
            filter_flip=True, filter_dilation=(1, 1, 1), num_groups=1, unshared=False):
-    """The same for volumes: (batch, channels, depth, rows, columns)."""
+    """The convolution of volumes (batch, channels, depth, rows, columns), as conv2d."""
     _check_shapes(input_shape, "input_shape", 5)
     _check_shapes(filter_shape, "filter_shape", 5)
     return _conv(input, filters, 3, border_mode, subsample, filter_flip, filter_dilation, num_groups)
 
 
 def old_conv2d(input, filters, image_shape=None, filter_shape=None, border_mode="valid", subsample=(1, 1), **kwargs):
-    """theano.tensor.nnet.conv.conv2d: conv2d with borders valid and full only."""
+    """The convolution of images, as theano.tensor.nnet.conv.conv2d: with borders valid and full only."""
     return conv2d(input, filters, image_shape, filter_shape, border_mode, subsample)
 
 
@@ -94,8 +93,8 @@ def _known_sizes(shape, axes):
 
 def conv2d_transpose(input, filters, output_shape, filter_shape=None, border_mode="valid", input_dilation=(1, 1),
                      filter_flip=True, filter_dilation=(1, 1), num_groups=1, unshared=False):
-    """The transposed convolution: what conv2d of an image of output_shape is differentiated to, by the image.
-    filters: (channels of the input, channels of the output, rows, columns)."""
+    """The transposed convolution: the gradient of conv2d, of an image of output_shape, by the image. filters: (channels
+    of the input, channels of the output, rows, columns)."""
     return _grad_inputs(filters, input, _known_sizes(output_shape, 2), 2, border_mode, input_dilation, filter_flip,
                         filter_dilation, num_groups)
 
@@ -135,7 +134,7 @@ def conv3d_grad_wrt_weights(input, output_grad, filter_shape, input_shape=None, 
 
 
 class _AbstractConv:
-    """A convolution as an op: its arguments are set here, what it computes with comes when it is called."""
+    """Base of convolutions as ops: the constructor has the options, a call the operands."""
 
     axes = 2
 
@@ -181,7 +180,7 @@ class AbstractConv3d_gradWeights(AbstractConv2d_gradWeights):
 
 
 def get_conv_output_shape(image_shape, kernel_shape, border_mode, subsample, filter_dilation=None):
-    """The shape of a convolution's result; None where a size is not known."""
+    """The shape of a convolution's result, with None for unknown sizes."""
     axes = len(subsample)
     dilation = filter_dilation or (1,) * axes
     modes = [border_mode] * axes if isinstance(border_mode, (str, int)) else border_mode
@@ -192,7 +191,7 @@ def get_conv_output_shape(image_shape, kernel_shape, border_mode, subsample, fil
 
 
 def get_conv_shape_1axis(image_shape, kernel_shape, border_mode, subsample, dilation=1):
-    """One size of it."""
+    """The size of a convolution's result along one axis."""
     if None in (image_shape, kernel_shape, border_mode, subsample, dilation):
         return None
     window = (kernel_shape - 1) * dilation + 1
@@ -205,7 +204,7 @@ def get_conv_shape_1axis(image_shape, kernel_shape, border_mode, subsample, dila
 
 def causal_conv1d(input, filters, filter_shape, input_shape=None, subsample=1, filter_flip=True, filter_dilation=1,
                   num_groups=1, unshared=False):
-    """Convolution of sequences (batch, channels, length) that looks back only."""
+    """The causal convolution of sequences (batch, channels, length): results do not depend on later elements."""
     return wrap(_nnet.conv(as_variable(input)._croton, as_variable(filters)._croton, border="causal",
                            strides=[subsample], dilations=[filter_dilation], groups=num_groups, flip=filter_flip))
 
@@ -213,31 +212,31 @@ def causal_conv1d(input, filters, filter_shape, input_shape=None, subsample=1, f
 def separable_conv2d(input, depthwise_filters, pointwise_filters, num_channels, input_shape=None,
                      depthwise_filter_shape=None, pointwise_filter_shape=None, border_mode="valid", subsample=(1, 1),
                      filter_flip=True, filter_dilation=(1, 1)):
-    """A convolution of each channel alone, then one of 1 x 1 over all."""
+    """The separable convolution: a depthwise convolution, then a pointwise (1 x 1) one."""
     depthwise = conv2d(input, depthwise_filters, None, None, border_mode, subsample, filter_flip,
                        filter_dilation=filter_dilation, num_groups=num_channels)
     return conv2d(depthwise, pointwise_filters, filter_flip=filter_flip)
 
 
 def bilinear_kernel_1D(ratio, normalize=True):
-    """The window of linear interpolation between points that lie ratio apart."""
+    """The kernel of linear interpolation between points at distance ratio."""
     half = arrays.arange(1, ratio + 1, dtype="floatX")
     kernel = arrays.concatenate([half, half[-2::-1]])
     return kernel / cast(ratio, kernel.dtype) if normalize else kernel
 
 
 def bilinear_kernel_2D(ratio, normalize=True):
-    """The same for two axes."""
+    """The kernel of bilinear interpolation between points at distance ratio along both axes."""
     line = bilinear_kernel_1D(ratio, normalize)
     return line.dimshuffle("x", 0) * line.dimshuffle(0, "x")
 
 
 def bilinear_upsampling(input, ratio=None, frac_ratio=None, batch_size=None, num_input_channels=None,
                         use_1D_kernel=True):
-    """Images enlarged by a whole ratio, with linear interpolation; edges are repeated."""
+    """The images enlarged by an integer ratio, with bilinear interpolation; edges are repeated."""
     if frac_ratio is not None or ratio is None:
-        raise NotImplementedError("bilinear_upsampling: ratios that are no whole numbers are not there; the nearest is "
-                                  "a whole ratio followed by pooling")
+        raise NotImplementedError("bilinear_upsampling: ratios that are not whole numbers are not supported; the "
+                                  "nearest is a whole ratio followed by pooling")
     x = as_variable(input)
     rows, columns = x.shape[2], x.shape[3]
     pad_before = pad_after = 1

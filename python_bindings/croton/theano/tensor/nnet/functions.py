@@ -1,4 +1,4 @@
-"""theano.tensor.nnet's functions, by the modules that have them; images and normalization are beside."""
+"""theano.tensor.nnet's functions, collected from their modules, without convolution and normalization."""
 
 from .activations import *  # noqa: F403
 from .losses import *  # noqa: F403

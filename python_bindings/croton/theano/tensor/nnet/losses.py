@@ -1,4 +1,4 @@
-"""Cross-entropies and other losses, and the counts of right and wrong answers."""
+"""Cross-entropies and other losses, and the confusion matrix."""
 
 from croton import _croton
 
@@ -10,8 +10,9 @@ _nnet = _croton.nnet
 
 
 def categorical_crossentropy(coding_dist, true_dist):
-    """-log(coding_dist) at the positions of an integer vector, or -sum(true_dist log(coding_dist)) of rows; a vector.
-    On a softmax it is computed from what that was given, without overflow. TypeError for other targets."""
+    """The cross-entropy of each row, a vector: -log(coding_dist) at the positions of an integer vector, or
+    -sum(true_dist log(coding_dist)). For a softmax it is computed from its input, without overflow. TypeError for other
+    targets."""
     coding_dist, true_dist = as_variable(coding_dist), as_variable(true_dist)
     picked = true_dist.ndim == coding_dist.ndim - 1 and true_dist.dtype.startswith(("int", "uint"))
     if true_dist.ndim != coding_dist.ndim and not picked:
@@ -20,7 +21,7 @@ def categorical_crossentropy(coding_dist, true_dist):
 
 
 def binary_crossentropy(output, target):
-    """-(target log(output) + (1 - target) log(1 - output)); on a sigmoid it is computed without overflow."""
+    """-(target log(output) + (1 - target) log(1 - output)); for a sigmoid it is computed without overflow."""
     return wrap(_nnet.binary_crossentropy(as_variable(output)._croton, as_variable(target)._croton))
 
 
@@ -30,13 +31,13 @@ def sigmoid_binary_crossentropy(output, target):
 
 
 def ctc(activations, labels, input_lengths):
-    """-log of the probability that each sequence reads as its labels."""
+    """The loss of connectionist temporal classification: -log of the probability of each sequence's labels."""
     return wrap(_nnet.ctc(as_variable(activations)._croton, as_variable(labels)._croton,
                           as_variable(input_lengths)._croton))
 
 
 def confusion_matrix(actual, pred):
-    """[matrix, labels]: how often each label was predicted as each, labels rising."""
+    """[matrix, labels]: matrix[i, j] is how often label i was predicted as label j; labels are ascending."""
     actual, pred = as_variable(actual), as_variable(pred)
     if actual.ndim != 1 or pred.ndim != 1:
         raise ValueError("actual and pred must be 1-d tensor variables")

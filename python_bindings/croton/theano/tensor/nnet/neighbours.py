@@ -1,4 +1,4 @@
-"""Patches of images as rows, and back."""
+"""Conversion between images and the rows of their patches."""
 
 from croton import _croton
 
@@ -16,8 +16,8 @@ class Images2Neibs(CrotonOp):
 
     def __init__(self, mode="valid"):
         if mode not in ("valid", "ignore_borders", "wrap_centered", "half", "full"):
-            raise NotImplementedError(f"images2neibs: there is no mode {mode}; valid, ignore_borders, wrap_centered, half "
-                                      "and full are")
+            raise NotImplementedError(f"images2neibs: there is no mode {mode}; the modes are valid, ignore_borders, "
+                                      "wrap_centered, half and full")
         self.mode = mode
 
     def build(self, ten4, neib_shape, neib_step=None):
@@ -42,16 +42,16 @@ class Images2Neibs(CrotonOp):
         return patches.reshape((-1, rows * columns))
 
     def _starts(self, size, window, step):
-        """Where windows start along an axis, the positions within one, and what is left behind the last."""
+        """The starts of windows along an axis, the positions in a window, and the number of elements after the last."""
         if self.mode == "wrap_centered":  # a window around each step-th element
             return arrays.arange((size + step - 1) // step) * step, arrays.arange(window) - window // 2, 0
         return arrays.arange((size - window) // step + 1) * step, arrays.arange(window), (size - window) % step
 
 
 def images2neibs(ten4, neib_shape, neib_step=None, mode="valid"):
-    """The windows of neib_shape of each image and channel, neib_step apart, each as a row of the result. mode: "valid"
-    (steps must divide the images exactly), "ignore_borders", "half" or "full" with zeros around, or "wrap_centered": a
-    window around each element, which goes on at the other side of the image."""
+    """The windows of neib_shape of each image and channel, at distances neib_step, as rows of the result. mode: "valid"
+    (steps must divide the images exactly), "ignore_borders", "half" or "full" with zeros around the images, or
+    "wrap_centered": a window around each element, which wraps around at the borders."""
     return Images2Neibs(mode)(ten4, neib_shape, neib_step)
 
 
@@ -61,7 +61,7 @@ def _two(shape):
 
 
 def neibs2images(neibs, neib_shape, original_shape, mode="valid"):
-    """The images whose windows, side by side, are the rows of neibs: the inverse of images2neibs without a step."""
+    """The images whose adjacent windows are the rows of neibs: the inverse of images2neibs without a step."""
     neibs = as_variable(neibs)
     rows, columns = _two(neib_shape)
     batch, channels, height, width = (original_shape[k] for k in range(4))
@@ -70,7 +70,8 @@ def neibs2images(neibs, neib_shape, original_shape, mode="valid"):
     if mode == "valid":
         return image
     if mode == "ignore_borders":
-        return wrap(_croton.pad(image._croton, [(0, 0), (0, 0), (0, _c(height) % _c(rows)), (0, _c(width) % _c(columns))]))
+        return wrap(_croton.pad(image._croton, [(0, 0), (0, 0), (0, _c(height) % _c(rows)),
+                                                (0, _c(width) % _c(columns))]))
     raise NotImplementedError(f"neibs2images do not support mode={mode}")
 
 

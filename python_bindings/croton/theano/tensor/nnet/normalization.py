@@ -1,4 +1,4 @@
-"""Batch normalisation (Ioffe and Szegedy 2015) and normalisation across channels."""
+"""Batch normalization (Ioffe and Szegedy 2015)."""
 
 from ...croton_op import CrotonOp
 from ...wrapping import as_variable
@@ -15,7 +15,7 @@ def batch_normalization(inputs, gamma, beta, mean, std, mode="low_mem"):
 
 
 def _axes(axes, ndim):
-    """The axes that statistics are taken over, from 0. ValueError for others than there are."""
+    """The axes over which statistics are computed, as non-negative numbers. ValueError for invalid axes."""
     if axes == "per-activation":
         axes = (0,)
     elif axes == "spatial":
@@ -31,15 +31,15 @@ def _axes(axes, ndim):
 
 
 def _parameters(inputs, axes, *parameters):
-    """Parameters with the dimensions of the inputs, of size 1 along the axes."""
-    kept = [a for a in range(inputs.ndim) if a not in axes]
+    """Parameters with as many dimensions as the inputs, of size 1 along the axes."""
+    remaining = [a for a in range(inputs.ndim) if a not in axes]
     result = []
     for p in parameters:
         p = as_variable(p)
         if p.ndim == inputs.ndim:
             result.append(arrays.patternbroadcast(p, [a in axes or b for a, b in enumerate(p.broadcastable)]))
-        elif p.ndim == len(kept):
-            result.append(p.dimshuffle(*["x" if a in axes else kept.index(a) for a in range(inputs.ndim)]))
+        elif p.ndim == len(remaining):
+            result.append(p.dimshuffle(*["x" if a in axes else remaining.index(a) for a in range(inputs.ndim)]))
         else:
             raise ValueError(f"a parameter of batch normalization has {p.ndim} dimensions; {inputs.ndim} are needed")
     return result
@@ -47,8 +47,8 @@ def _parameters(inputs, axes, *parameters):
 
 def batch_normalization_train(inputs, gamma, beta, axes="per-activation", epsilon=1e-4, running_average_factor=0.1,
                               running_mean=None, running_var=None):
-    """(out, mean, 1 / sqrt(variance + epsilon)) of the batch, and, given running averages, their new values. Statistics
-    have the dimensions of gamma: all, of size 1 along the axes, or only those that are not among the axes."""
+    """(out, mean, 1 / sqrt(variance + epsilon)) of the batch, and, with running averages, their new values. Statistics
+    have the dimensions of gamma: all, of size 1 along the axes, or only those that are not in axes."""
     inputs, gamma = as_variable(inputs), as_variable(gamma)
     flat = gamma.ndim != inputs.ndim
     axes = _axes(axes, inputs.ndim)
@@ -61,7 +61,7 @@ def batch_normalization_train(inputs, gamma, beta, axes="per-activation", epsilo
     variance = arrays.mean(sqr(inputs - mean), axes, keepdims=True)
     inverse = (variance + epsilon)**-0.5
     out = (inputs - mean) * (gamma * inverse) + beta
-    results = [out, *(_kept(s, axes) if flat else s for s in (mean, inverse))]
+    results = [out, *(_without_axes(s, axes) if flat else s for s in (mean, inverse))]
     if running_mean is not None:
         running_mean, running_var = (as_variable(r) for r in (running_mean, running_var))
         patterns = running_mean.broadcastable, running_var.broadcastable
@@ -76,11 +76,11 @@ def batch_normalization_train(inputs, gamma, beta, axes="per-activation", epsilo
 
 
 def _like(new, old, axes):
-    """A statistic with the dimensions that the running average was given with."""
-    return new if old.ndim == new.ndim else _kept(new, axes)
+    """A statistic with as many dimensions as the old running average."""
+    return new if old.ndim == new.ndim else _without_axes(new, axes)
 
 
-def _kept(statistic, axes):
+def _without_axes(statistic, axes):
     return statistic.dimshuffle(*[a for a in range(statistic.ndim) if a not in axes])
 
 
@@ -121,8 +121,8 @@ class AbstractBatchNormInference(CrotonOp):
 
 
 class AbstractBatchNormTrainGrad(CrotonOp):
-    """AbstractBatchNormTrainGrad(axes)(x, dy, scale, mean, inverse deviation): the gradients of batch_normalization_train
-    by x, scale and bias, where dy is that of its result."""
+    """AbstractBatchNormTrainGrad(axes)(x, dy, scale, mean, inverse deviation): the gradients of
+    batch_normalization_train by x, scale and bias, where dy is the gradient by its result."""
 
     __props__ = ("axes",)
 

@@ -1,4 +1,4 @@
-"""Softmax, cross-entropy of one class a row, and their gradients, as the ops that Theano has for them."""
+"""Theano's ops for softmax, the cross-entropy of one class for each row, and their gradients."""
 
 from croton import _croton
 
@@ -13,7 +13,7 @@ _nnet = _croton.nnet
 
 
 def _rows(x, what="x"):
-    """The variable as rows. ValueError for what has none, or is no float."""
+    """The variable as rows. ValueError for variables that are not matrices or vectors of floats."""
     x = as_variable(x)
     if x.ndim not in (1, 2) or not x.dtype.startswith("float"):
         raise ValueError(f"{what} must be 1-d or 2-d tensor of floats. Got {x.type}")
@@ -35,7 +35,7 @@ def _vector(x, what):
 
 
 def _classes(x):
-    """The variable as class numbers, one a row. ValueError for another kind of variable."""
+    """The variable as class numbers, one for each row. ValueError for variables that are not vectors of integers."""
     x = as_variable(x)
     if x.ndim != 1 or not x.dtype.startswith(("int", "uint")):
         raise ValueError(f"y_idx must be 1-d tensor of [u]ints, got {x.type}")
@@ -43,14 +43,14 @@ def _classes(x):
 
 
 class Softmax(CrotonOp, shows=("softmax",)):
-    """Softmax()(x): the softmax of each row of a matrix; a vector is taken for one row."""
+    """Softmax()(x): the softmax of each row of a matrix; a vector is one row."""
 
     def build(self, c):
         return wrap(_nnet.softmax(_rows(c)._croton))
 
 
 class LogSoftmax(CrotonOp, shows=("log_softmax",)):
-    """LogSoftmax()(x): its logarithm, without overflow."""
+    """LogSoftmax()(x): the logarithm of the softmax of each row, without overflow."""
 
     def build(self, c):
         return wrap(_nnet.log_softmax(_rows(c)._croton))
@@ -64,7 +64,7 @@ class SoftmaxWithBias(CrotonOp):
 
 
 class SoftmaxGrad(CrotonOp):
-    """SoftmaxGrad()(dy, sm): the gradient by x of sm = softmax(x), where dy is that by sm."""
+    """SoftmaxGrad()(dy, sm): the gradient by x of sm = softmax(x), where dy is the gradient by sm."""
 
     def build(self, dy, sm):
         weighted = _matrix(dy, "dy") * _matrix(sm, "sm")
@@ -82,7 +82,8 @@ class CrossentropyCategorical1Hot(CrotonOp, shows=("crossentropy",)):
 
 
 class CrossentropyCategorical1HotGrad(CrotonOp):
-    """CrossentropyCategorical1HotGrad()(g_y, coding_dist, true_one_of_n): its gradient by coding_dist."""
+    """CrossentropyCategorical1HotGrad()(g_y, coding_dist, true_one_of_n): the gradient by coding_dist of
+    CrossentropyCategorical1Hot, where g_y is the gradient by its result."""
 
     def build(self, g_y, coding_dist, true_one_of_n):
         g_y, coding_dist, true_one_of_n = as_variable(g_y), as_variable(coding_dist), as_variable(true_one_of_n)
@@ -101,8 +102,8 @@ class CrossentropySoftmaxArgmax1HotWithBias(CrotonOp):
 
 
 class CrossentropySoftmax1HotWithBiasDx(CrotonOp):
-    """CrossentropySoftmax1HotWithBiasDx()(dy, sm, y_idx): the gradient by x of -log(sm[y]) of each row, sm = softmax(x),
-    where dy is that of the results, a vector or one number."""
+    """CrossentropySoftmax1HotWithBiasDx()(dy, sm, y_idx): the gradient by x of -log(sm[y]) of each row, with sm =
+    softmax(x), where dy is the gradient by the results, a vector or one number."""
 
     def build(self, dy, sm, y_idx):
         dy, sm, y_idx = as_variable(dy), _matrix(sm, "sm"), _classes(y_idx)
@@ -114,7 +115,7 @@ class CrossentropySoftmax1HotWithBiasDx(CrotonOp):
 
 
 class Prepend_scalar_to_each_row(CrotonOp):
-    """Prepend_scalar_to_each_row()(val, mat): mat with a column of one value in front."""
+    """Prepend_scalar_to_each_row()(val, mat): mat with a new first column of one value."""
 
     def build(self, val, mat):
         val, mat = as_variable(val), as_variable(mat)
@@ -124,7 +125,7 @@ class Prepend_scalar_to_each_row(CrotonOp):
 
 
 class Prepend_scalar_constant_to_each_row(CrotonOp):
-    """Prepend_scalar_constant_to_each_row(val)(mat): the same of a number."""
+    """Prepend_scalar_constant_to_each_row(val)(mat): mat with a new first column of a constant."""
 
     __props__ = ("val",)
 

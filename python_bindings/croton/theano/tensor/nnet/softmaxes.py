@@ -1,4 +1,4 @@
-"""Softmax and what is made of it."""
+"""Softmax and functions of it."""
 
 from croton import _croton
 
@@ -9,8 +9,8 @@ _nnet = _croton.nnet
 
 
 def softmax(c):
-    """The softmax of each row of a matrix; a vector is taken for one row: the result is a 1 x n matrix. ValueError for
-    more dimensions."""
+    """The softmax of each row of a matrix; a vector is one row, with a 1 x n matrix as result. ValueError for more
+    dimensions."""
     return softmax_op(c)
 
 
@@ -18,7 +18,7 @@ softmax_graph = softmax
 
 
 def logsoftmax(c):
-    """log(softmax) of each row, without overflow."""
+    """The logarithm of the softmax of each row, without overflow."""
     return logsoftmax_op(c)
 
 
@@ -33,7 +33,7 @@ def crossentropy_softmax_1hot(x, y_idx, **_):
 
 
 def h_softmax(x, batch_size, n_outputs, n_classes, n_outputs_per_class, W1, b1, W2, b2, target=None):
-    """The probabilities of a softmax of two levels: of all outputs, or of the targets alone."""
+    """The probabilities of a two-level softmax: of all outputs, or only of the targets."""
     args = [as_variable(v)._croton for v in (x, W1, b1, W2, b2)]
     if target is None:
         return wrap(_nnet.h_softmax(*args, outputs=n_outputs))

@@ -1,3 +1,3 @@
-"""Signals: pooling and convolution without channels."""
+"""Signal processing: pooling, and convolution without channels."""
 
 from . import conv, pool  # noqa: F401

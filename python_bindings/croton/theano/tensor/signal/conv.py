@@ -5,7 +5,8 @@ from ..nnet.convolution import conv2d as _conv2d
 
 
 def conv2d(input, filters, image_shape=None, filter_shape=None, border_mode="valid", subsample=(1, 1), **kwargs):
-    """Each image with each filter; both may have an axis in front: (images, rows, columns), (filters, rows, columns)."""
+    """The convolution of each image with each filter; both may have another first axis: (images, rows, columns),
+    (filters, rows, columns)."""
     input, filters = as_variable(input), as_variable(filters)
     if input.ndim not in (2, 3):
         raise Exception("signal.conv.conv2d only supports 2d or 3d inputs")

@@ -19,7 +19,8 @@ def _numbers(x, axes, what):
         try:
             return tuple(int(get_scalar_constant_value(x[i])) for i in range(axes))
         except NotScalarConstantError:
-            raise NotImplementedError(f"pooling: {what} must be numbers that are known when the graph is built") from None
+            raise NotImplementedError(
+                f"pooling: {what} must be numbers that are known when the graph is built") from None
     if isinstance(x, int):
         return (x,) * axes
     x = tuple(x)
@@ -76,19 +77,19 @@ def _pool(axes, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
 
 
 def pool_2d(input, ws=None, ignore_border=None, stride=None, pad=(0, 0), mode="max", ds=None, st=None, padding=None):
-    """The maxima, sums or means of windows of the last two axes. ignore_border: a last window that is not whole is left
-    out. mode: "max", "sum", "average_inc_pad", "average_exc_pad"."""
+    """The maxima, sums or means of windows over the last two axes. ignore_border: omits a last window that is not
+    complete. mode: "max", "sum", "average_inc_pad" or "average_exc_pad"."""
     return _pool(2, input, ws, ignore_border, stride, pad, mode, ds, st, padding)
 
 
 def pool_3d(input, ws=None, ignore_border=None, stride=None, pad=(0, 0, 0), mode="max", ds=None, st=None,
             padding=None):
-    """The same of the last three axes."""
+    """The maxima, sums or means of windows over the last three axes, as pool_2d."""
     return _pool(3, input, ws, ignore_border, stride, pad, mode, ds, st, padding)
 
 
 def max_pool_2d_same_size(input, patch_size):
-    """The image with all but the largest element of each patch set to 0."""
+    """The image with all elements except the largest of each patch set to 0."""
     input = as_variable(input)
     largest = pool_2d(input, patch_size, True)
     rows, columns = (int(n) for n in patch_size)
@@ -97,12 +98,12 @@ def max_pool_2d_same_size(input, patch_size):
 
 
 def max_pool_2d(input, ds, ignore_border=None, st=None, padding=(0, 0), mode="max"):
-    """pool_2d by its older name."""
+    """pool_2d under its older name."""
     return pool_2d(input, ds, ignore_border, st, padding, mode)
 
 
 class Pool(CrotonOp):
-    """Pool(ignore_border, mode, ndim)(x, ws, stride, pad): pooling of the last ndim axes."""
+    """Pool(ignore_border, mode, ndim)(x, ws, stride, pad): pooling over the last ndim axes."""
 
     __props__ = ("ignore_border", "mode", "ndim")
 
@@ -141,15 +142,15 @@ class _PoolGradient(CrotonOp):
         self.ignore_border, self.mode, self.ndim = ignore_border, mode, ndim
 
     def _through(self, derivative, x, along, ws, stride, pad):
-        """Lop or Rop of pooling by x."""
+        """The derivative (Lop or Rop) of pooling by x."""
         x = as_variable(x)
         pooled = Pool(self.ignore_border, self.mode, self.ndim).build(x, ws, stride, pad)
         return derivative(pooled, x, as_variable(along))
 
 
 class MaxPoolGrad(_PoolGradient):
-    """MaxPoolGrad(ignore_border, ndim=)(x, maxout, gz, ws, stride, pad): the gradient by x of pooling by "max" whose
-    result has the gradient gz."""
+    """MaxPoolGrad(ignore_border, ndim=)(x, maxout, gz, ws, stride, pad): the gradient by x of max-pooling, where gz is
+    the gradient by its result."""
 
     def __init__(self, ignore_border, ndim=2, openmp=None):
         super().__init__(ignore_border, "max", ndim)
@@ -159,7 +160,8 @@ class MaxPoolGrad(_PoolGradient):
 
 
 class AveragePoolGrad(_PoolGradient):
-    """AveragePoolGrad(ignore_border, mode, ndim)(x, gz, ws, stride, pad): the same of "sum" and the averages."""
+    """AveragePoolGrad(ignore_border, mode, ndim)(x, gz, ws, stride, pad): the gradient by x of pooling by "sum" or an
+    average, where gz is the gradient by its result."""
 
     def __init__(self, ignore_border, mode="average_inc_pad", ndim=2):
         if mode not in _MODES[1:]:
@@ -171,8 +173,8 @@ class AveragePoolGrad(_PoolGradient):
 
 
 class DownsampleFactorMaxGradGrad(_PoolGradient):
-    """DownsampleFactorMaxGradGrad(ignore_border, ndim=)(x, maxout, ggx, ws, stride, pad): of each window the elements of
-    ggx where x is the largest, added up."""
+    """DownsampleFactorMaxGradGrad(ignore_border, ndim=)(x, maxout, ggx, ws, stride, pad): for each window, the sum of
+    the elements of ggx where x is the largest."""
 
     def __init__(self, ignore_border, mode="max", ndim=2, openmp=None):
         super().__init__(ignore_border, mode, ndim)

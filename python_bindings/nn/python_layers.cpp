@@ -1,4 +1,4 @@
-#include "nn/own_layers.hpp"
+#include "nn/python_layers.hpp"
 
 #include "core/arrays.hpp"
 #include "core/gil.hpp"
@@ -16,28 +16,29 @@ nb::object from_shapes(const std::vector<nn::Shape>& shapes) {
   return list;
 }
 
-OwnLayer& own(const nn::Layer& layer) {
-  auto* const definition = dynamic_cast<OwnLayer*>(&layer.definition());
-  if (definition == nullptr) throw TypeError(layer.name() + ": its weights are made by itself");
+PythonLayer& own(const nn::Layer& layer) {
+  auto* const definition = dynamic_cast<PythonLayer*>(&layer.definition());
+  if (definition == nullptr) throw TypeError(layer.name() + ": only layers written in Python have add_weight");
   return *definition;
 }
 
-/// Only when nothing but this object holds the layer are the object's references the layer's own.
-OwnLayer* held_alone(PyObject* self) {
+/// The layer if this object holds the only reference to it, else null: only then are the layer's references the
+/// object's for the garbage collector.
+PythonLayer* uniquely_owned(PyObject* self) {
   if (!nb::inst_ready(self)) return nullptr;
   const nn::Layer& layer = *nb::inst_ptr<nn::Layer>(self);
   if (layer.handle().use_count() != 1) return nullptr;
-  return dynamic_cast<OwnLayer*>(layer.handle().get());
+  return dynamic_cast<PythonLayer*>(layer.handle().get());
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
-  if (const OwnLayer* const layer = held_alone(self)) Py_VISIT(layer->self().ptr());
+  if (const PythonLayer* const layer = uniquely_owned(self)) Py_VISIT(layer->self().ptr());
   return 0;
 }
 
 int clear(PyObject* self) {
-  if (OwnLayer* const layer = held_alone(self)) layer->let_go();
+  if (PythonLayer* const layer = uniquely_owned(self)) layer->release();
   return 0;
 }
 
@@ -46,33 +47,33 @@ int clear(PyObject* self) {
 PyType_Slot layer_slots[] = {
     {Py_tp_traverse, reinterpret_cast<void*>(&traverse)}, {Py_tp_clear, reinterpret_cast<void*>(&clear)}, {0, nullptr}};
 
-OwnLayer::OwnLayer(nb::handle self, std::string name, nn::OptionalShape input_shape)
-    : LayerDefinition(name_of_type(self), std::move(name)), self_(keep(nb::borrow(self))) {
+PythonLayer::PythonLayer(nb::handle self, std::string name, nn::OptionalShape input_shape)
+    : LayerDefinition(name_of_type(self), std::move(name)), self_(make_ref(nb::borrow(self))) {
   input_shape_ = input_shape.shape();
 }
 
-bool OwnLayer::overrides(const char* method) const {
+bool PythonLayer::overrides(const char* method) const {
   return !self_->type().attr(method).is(nb::type<nn::Layer>().attr(method));
 }
 
-nn::Shape OwnLayer::output_shape(const std::vector<nn::Shape>& inputs) const {
+nn::Shape PythonLayer::output_shape(const std::vector<nn::Shape>& inputs) const {
   const AcquireGil gil;
   if (!overrides("compute_output_shape")) return inputs.at(0);
   return to_shape(call_python(self_->attr("compute_output_shape"), from_shapes(inputs)));
 }
 
-void OwnLayer::make_weights(const std::vector<nn::Shape>& inputs) {
+void PythonLayer::make_weights(const std::vector<nn::Shape>& inputs) {
   const AcquireGil gil;
   if (overrides("make_weights")) call_python(self_->attr("make_weights"), from_shapes(inputs));
 }
 
-nn::Flow OwnLayer::call(const std::vector<nn::Flow>& inputs, nn::CallContext& context) {
+nn::Flow PythonLayer::call(const std::vector<nn::Flow>& inputs, nn::CallContext& context) {
   const AcquireGil gil;
   nb::list values;
   for (const nn::Flow& input : inputs) values.append(input.value);
   const nb::object x = inputs.size() == 1 ? nb::object(values[0]) : nb::object(values);
-  const nb::object seen = nb::cast(&context, nb::rv_policy::reference);
-  return {to_variable(call_python(self_->attr("call"), x, seen)), inputs[0].mask};
+  const nb::object context_object = nb::cast(&context, nb::rv_policy::reference);
+  return {to_variable(call_python(self_->attr("call"), x, context_object)), inputs[0].mask};
 }
 
 std::map<std::string, nb::object (*)(const nn::Layer&)>& handles_by_kind() {
@@ -81,7 +82,7 @@ std::map<std::string, nb::object (*)(const nn::Layer&)>& handles_by_kind() {
 }
 
 nb::object from_layer(const nn::Layer& layer) {
-  const auto* const definition = dynamic_cast<const OwnLayer*>(&layer.definition());
+  const auto* const definition = dynamic_cast<const PythonLayer*>(&layer.definition());
   if (definition != nullptr && definition->self().is_valid()) return nb::borrow(definition->self());
   const auto handle = handles_by_kind().find(layer.type());
   return handle == handles_by_kind().end() ? nb::cast(layer) : handle->second(layer);
@@ -101,13 +102,13 @@ void add_own_methods(nb::class_<nn::Layer>& c) {
           throw TypeError("Layer is the base of layers: derive from it, with a method call(x, context)");
         const nn::LayerLine line(here());
         new (self.p) nn::Layer(
-            std::make_shared<OwnLayer>(self.h, text_or_empty(std::move(name)), to_optional_shape(input_shape)));
+            std::make_shared<PythonLayer>(self.h, text_or_empty(std::move(name)), to_optional_shape(input_shape)));
       },
       "name"_a = nb::none(), "input_shape"_a = nb::none(),
-      "Of a layer of your own. The class has call(x, context), which gives a variable for a variable (or a list of "
-      "them, if it is called with several); and, where they do not do: compute_output_shape(input_shape), if that is "
-      "not the shape of the input, and make_weights(input_shape), which calls add_weight. Shapes are without the "
-      "batch.");
+      "The constructor of custom layers. A subclass has call(x, context), which returns a variable for a variable (or "
+      "for a list of variables, if it is called with several). It overrides compute_output_shape(input_shape) if the "
+      "output has another shape than the input, and make_weights(input_shape), which calls add_weight, if it has "
+      "weights. Shapes are without the batch.");
   using Weight = nn::WeightOptions;
   def_with<const nn::Layer&, const std::string&, nb::handle>(
       c, "add_weight",
@@ -117,29 +118,29 @@ void add_own_methods(nb::class_<nn::Layer>& c) {
       [](const nn::Layer& layer, const std::string& name, nb::handle shape, const Weight& options) {
         return own(layer).add(name, to_shape(shape), options);
       },
-      "name"_a, "shape"_a, "In make_weights of a layer of your own: a weight named 'layer/name', a shared variable.");
+      "name"_a, "shape"_a, "Adds a weight named 'layer/name', a shared variable. For make_weights of a custom layer.");
   c.def(
       "make_weights", [](const nn::Layer&, nb::handle) {}, "input_shape"_a,
-      "To be overridden by a layer of your own that has weights: called once, when it learns what it takes.");
+      "Creates the weights of a custom layer, which overrides it. Called once, when the input shape is known.");
 }
 
-void bind_nn_own_layers(nb::module_& m) {
+void bind_nn_python_layers(nb::module_& m) {
   LayerClass<nn::Lambda>(m, "Lambda",
-                         "A function of a variable without weights. output_shape: the shape that it gives without the "
-                         "batch, or a function of the shape that comes in, if it changes it.")
+                         "A function of a variable as a layer without weights. output_shape: the output's shape "
+                         "without the batch, or a function of the input's shape, if the function changes it.")
       .def(
           "__init__",
           [](Handle<nn::Lambda>* self, nb::object function, nb::object output_shape, std::optional<std::string> name) {
             std::function<nn::Shape(const nn::Shape&)> shape;
             if (!output_shape.is_none()) {
-              shape = [given = keep(std::move(output_shape))](const nn::Shape& in) {
+              shape = [object = make_ref(std::move(output_shape))](const nn::Shape& in) {
                 const AcquireGil gil;
-                return to_shape(PyCallable_Check(given->ptr()) ? call_python(*given, from_shape(in)) : *given);
+                return to_shape(PyCallable_Check(object->ptr()) ? call_python(*object, from_shape(in)) : *object);
               };
             }
             make(
                 self,
-                [function = keep(std::move(function))](const Variable& x) {
+                [function = make_ref(std::move(function))](const Variable& x) {
                   const AcquireGil gil;
                   return to_variable(call_python(*function, x));
                 },

@@ -1,4 +1,4 @@
-#include "refusals.hpp"
+#include "ast_checks.hpp"
 
 #include <clang/AST/ASTConsumer.h>
 #include <clang/AST/ASTContext.h>
@@ -12,20 +12,20 @@
 namespace croton::llvm_part {
 namespace {
 
-class Refusals : public clang::ASTConsumer, public clang::RecursiveASTVisitor<Refusals> {
+class AstChecks : public clang::ASTConsumer, public clang::RecursiveASTVisitor<AstChecks> {
  public:
-  Refusals(clang::CompilerInstance& compiler, UsersText users_text)
+  AstChecks(clang::CompilerInstance& compiler, UsersText users_text)
       : compiler_(compiler),
         users_text_(users_text),
-        refusal_(
+        diagnostic_(
             compiler.getDiagnostics().getCustomDiagID(clang::DiagnosticsEngine::Error, "%0 is not simulated: %1")) {}
 
   bool HandleTopLevelDecl(clang::DeclGroupRef declarations) override {
     for (clang::Decl* declaration : declarations) TraverseDecl(declaration);
-    return !is_too_deep_;  // what follows may be deeper still
+    return !is_too_deep_;  // later declarations may be deeper still
   }
 
-  // Clang goes from each class down all of its bases, on the stack.
+  // Clang visits the bases of each class by recursion.
   bool VisitCXXRecordDecl(clang::CXXRecordDecl* record) {
     if (!record->isThisDeclarationADefinition()) return true;
     unsigned depth = 0;
@@ -34,40 +34,40 @@ class Refusals : public clang::ASTConsumer, public clang::RecursiveASTVisitor<Re
         depth = std::max(depth, 1 + depths_.lookup(of->getCanonicalDecl()));
     }
     depths_[record->getCanonicalDecl()] = depth;
-    if (depth > most_bases && !is_too_deep_) {
-      refuse(record->getLocation(), "a class with more than 256 bases below each other", "Clang has no stack for that");
+    if (depth > max_base_depth && !is_too_deep_) {
+      reject(record->getLocation(), "a class with more than 256 bases below each other", "Clang has no stack for that");
       is_too_deep_ = true;
     }
     return true;
   }
 
   bool VisitAsmStmt(clang::AsmStmt* statement) {
-    refuse(statement->getAsmLoc(), "inline assembly", "it is not run by the host's processor");
+    reject(statement->getAsmLoc(), "inline assembly", "it is not run by the host's processor");
     return true;
   }
   bool VisitFileScopeAsmDecl(clang::FileScopeAsmDecl* declaration) {
-    refuse(declaration->getAsmLoc(), "assembly", "it is not run by the host's processor");
+    reject(declaration->getAsmLoc(), "assembly", "it is not run by the host's processor");
     return true;
   }
   bool VisitVarDecl(clang::VarDecl* variable) {
     if (variable->getTLSKind() != clang::VarDecl::TLS_None)
-      refuse(variable->getLocation(), "a variable of a thread of the host", "kernels have none");
+      reject(variable->getLocation(), "a variable of a thread of the host", "kernels have none");
     return true;
   }
-  // A GPU has no such jumps, and the checks of loops without an end know none.
+  // A GPU has no such jumps, and the detection of endless loops does not support them.
   bool VisitAddrLabelExpr(clang::AddrLabelExpr* address) {
-    refuse(address->getBeginLoc(), "the address of a label", "kernels have no computed goto");
+    reject(address->getBeginLoc(), "the address of a label", "kernels have no computed goto");
     return true;
   }
   bool VisitIndirectGotoStmt(clang::IndirectGotoStmt* jump) {
-    refuse(jump->getBeginLoc(), "a computed goto", "kernels have none");
+    reject(jump->getBeginLoc(), "a computed goto", "kernels have none");
     return true;
   }
   bool VisitDecl(clang::Decl* declaration) {
-    // What calls a kernel is not checked, and neither is what that calls in there.
+    // The code that calls kernels, in namespace ct, is not instrumented; a user's functions must not be there.
     if (users_text_.wrote(compiler_.getSourceManager(), declaration->getLocation()) &&
         is_own(declaration->getDeclContext()))
-      refuse(declaration->getLocation(), "a declaration in namespace ct", "it is the simulator's");
+      reject(declaration->getLocation(), "a declaration in namespace ct", "it is the simulator's");
     for (const clang::Attr* attribute : declaration->attrs()) {
       switch (attribute->getKind()) {
         case clang::attr::Alias:
@@ -78,15 +78,15 @@ class Refusals : public clang::ASTConsumer, public clang::RecursiveASTVisitor<Re
         case clang::attr::Destructor:
         case clang::attr::Section:
         case clang::attr::Naked:
-          refuse(attribute->getLocation().isValid() ? attribute->getLocation() : declaration->getLocation(),
+          reject(attribute->getLocation().isValid() ? attribute->getLocation() : declaration->getLocation(),
                  "the attribute '" + std::string(attribute->getSpelling()) + "'",
                  "a kernel has no such thing on a GPU, or not from its text");
           break;
         case clang::attr::NoDebug:
-          // Of a macro of the simulator's, too.
+          // Also if a macro of the simulator, used in the user's text, adds it.
           if (const clang::SourceManager& sources = compiler_.getSourceManager();
               users_text_.holds(sources, sources.getExpansionLoc(attribute->getLocation())))
-            refuse(attribute->getLocation(), "the attribute 'nodebug'", "reports could not name the line");
+            reject(attribute->getLocation(), "the attribute 'nodebug'", "reports could not name the line");
           break;
         default:
           break;
@@ -98,7 +98,7 @@ class Refusals : public clang::ASTConsumer, public clang::RecursiveASTVisitor<Re
     const unsigned builtin = call->getBuiltinCallee();
     if (builtin == 0) return true;
     const clang::Builtin::Context& builtins = compiler_.getASTContext().BuiltinInfo;
-    static constexpr unsigned refused[] = {
+    static constexpr unsigned rejected[] = {
         clang::Builtin::BI__builtin_setjmp,         clang::Builtin::BI__builtin_longjmp,
         clang::Builtin::BI__builtin_return_address, clang::Builtin::BI__builtin_frame_address,
         clang::Builtin::BI__builtin_eh_return,      clang::Builtin::BI__builtin_unwind_init,
@@ -106,40 +106,41 @@ class Refusals : public clang::ASTConsumer, public clang::RecursiveASTVisitor<Re
         clang::Builtin::BI__builtin_memcmp,         clang::Builtin::BImemcmp,
         clang::Builtin::BI__builtin_bcmp,           clang::Builtin::BIbcmp,
         clang::Builtin::BI__builtin_thread_pointer};
-    if (builtins.isTSBuiltin(builtin) || std::ranges::find(refused, builtin) != std::end(refused)) {
-      refuse(call->getBeginLoc(), "'" + std::string(builtins.getName(builtin)) + "'",
+    if (builtins.isTSBuiltin(builtin) || std::ranges::find(rejected, builtin) != std::end(rejected)) {
+      reject(call->getBeginLoc(), "'" + std::string(builtins.getName(builtin)) + "'",
              "it is about the processor of the host or its memory");
     }
     return true;
   }
 
  private:
-  static constexpr unsigned most_bases = 256;
+  static constexpr unsigned max_base_depth = 256;
 
-  static bool is_own(const clang::DeclContext* around) {
-    for (; around != nullptr; around = around->getParent()) {
-      const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(around);
+  /// Whether the context is in namespace ct, which is the simulator's.
+  static bool is_own(const clang::DeclContext* context) {
+    for (; context != nullptr; context = context->getParent()) {
+      const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(context);
       if (space != nullptr && space->getName() == "ct" && space->getParent()->getRedeclContext()->isTranslationUnit())
         return true;
     }
     return false;
   }
 
-  void refuse(clang::SourceLocation where, const std::string& what, const char* why) {
-    compiler_.getDiagnostics().Report(where, refusal_) << what << why;
+  void reject(clang::SourceLocation where, const std::string& what, const char* why) {
+    compiler_.getDiagnostics().Report(where, diagnostic_) << what << why;
   }
 
   clang::CompilerInstance& compiler_;
   UsersText users_text_;
-  unsigned refusal_;
+  unsigned diagnostic_;
   llvm::DenseMap<const clang::CXXRecordDecl*, unsigned> depths_;  // of bases below each other
   bool is_too_deep_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<clang::ASTConsumer> make_refusals(clang::CompilerInstance& compiler, UsersText users_text) {
-  return std::make_unique<Refusals>(compiler, users_text);
+std::unique_ptr<clang::ASTConsumer> make_ast_checks(clang::CompilerInstance& compiler, UsersText users_text) {
+  return std::make_unique<AstChecks>(compiler, users_text);
 }
 
 }  // namespace croton::llvm_part

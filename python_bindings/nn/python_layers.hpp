@@ -1,16 +1,16 @@
-// Layers whose functions are methods of a Python object.
+// Layers written in Python.
 #pragma once
 
-#include "core/kept.hpp"
+#include "core/object_ref.hpp"
 #include "nn/nn.hpp"
 
 namespace croton::python {
 
-/// A subclass of croton.nn.Layer that Python wrote. It and the Python object hold each other; Python's collector is
-/// told of that (`layer_slots`).
-class OwnLayer : public nn::LayerDefinition {
+/// An instance of a Python subclass of croton.nn.Layer. It and the Python object refer to each other; `layer_slots` let
+/// Python's garbage collector break the cycle.
+class PythonLayer : public nn::LayerDefinition {
  public:
-  OwnLayer(nb::handle self, std::string name, nn::OptionalShape input_shape);
+  PythonLayer(nb::handle self, std::string name, nn::OptionalShape input_shape);
 
   nn::Shape output_shape(const std::vector<nn::Shape>& inputs) const override;
   void make_weights(const std::vector<nn::Shape>& inputs) override;
@@ -21,15 +21,15 @@ class OwnLayer : public nn::LayerDefinition {
     return add_weight(name, shape, options);
   }
   nb::handle self() const { return self_ ? nb::handle(*self_) : nb::handle(); }
-  void let_go() { self_.reset(); }
+  void release() { self_.reset(); }
 
  private:
   bool overrides(const char* method) const;
 
-  Kept self_;
+  ObjectRef self_;
 };
 
-/// What the class Layer tells Python's collector.
+/// The slots of class Layer for Python's garbage collector.
 extern PyType_Slot layer_slots[];
 
 /// The methods of Layer that are for subclasses.
