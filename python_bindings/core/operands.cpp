@@ -10,7 +10,7 @@
 namespace croton::python {
 namespace {
 
-std::string type_name(nb::handle object) { return nb::cast<std::string>(nb::str(object.type().attr("__name__"))); }
+std::string name_of_type(nb::handle object) { return nb::cast<std::string>(nb::str(object.type().attr("__name__"))); }
 
 bool is_sequence(nb::handle object) { return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()); }
 
@@ -24,14 +24,14 @@ nb::object to_index_object(nb::handle object, const std::string& expected) {
   if (index.is_valid()) return index;
   nb::python_error error;  // takes the current one
   if (!error.matches(PyExc_TypeError)) throw error;
-  throw TypeError(expected + ", not " + type_name(object));
+  throw TypeError(expected + ", not " + name_of_type(object));
 }
 
 std::optional<Operand> to_bound(nb::handle object) {
   if (object.is_none()) return std::nullopt;
   if (nb::isinstance<Variable>(object)) return to_operand(object);
   const std::string expected = "a bound of a slice is a whole number, a variable or None";
-  if (!is_whole(object)) throw TypeError(expected + ", not " + type_name(object));
+  if (!is_whole(object)) throw TypeError(expected + ", not " + name_of_type(object));
   const nb::object index = to_index_object(object, expected);
   // Clipped to 64 bits, as bounds are in Python.
   return Operand(static_cast<long>(PyNumber_AsSsize_t(index.ptr(), nullptr)), here());
@@ -69,7 +69,7 @@ SliceSpec to_spec(nb::handle object) {
     return is_empty ? SliceSpec(Array::zeros(DType::int64, {0}), here()) : SliceSpec(index.variable, here());
   }
   throw TypeError("an index is a whole number, a slice, None, ..., an array, a list or a variable, not " +
-                  type_name(object));
+                  name_of_type(object));
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ Operand to_operand(nb::handle object) {
 
 int to_int(nb::handle object, const char* what) {
   const std::string expected = std::string(what) + " is a whole number";
-  if (!is_whole(object)) throw TypeError(expected + ", not " + type_name(object));
+  if (!is_whole(object)) throw TypeError(expected + ", not " + name_of_type(object));
   const nb::object index = to_index_object(object, expected);
   const Py_ssize_t value = PyNumber_AsSsize_t(index.ptr(), nullptr);
   if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
@@ -133,7 +133,7 @@ Variable to_variable(nb::handle object) { return to_operand(object).variable; }
 
 std::vector<Variable> to_variables(nb::handle object) {
   std::vector<Variable> variables;
-  if (!is_sequence(object)) throw TypeError("a list or tuple of variables is needed, not " + type_name(object));
+  if (!is_sequence(object)) throw TypeError("a list or tuple of variables is needed, not " + name_of_type(object));
   for (const nb::handle item : object) variables.push_back(to_variable(item));
   return variables;
 }
@@ -157,7 +157,7 @@ std::vector<Operand> to_each_size(nb::handle object) {
   if (plain) return to_sizes(object);
   if (PyType_Check(object.ptr()) || !nb::hasattr(object, "tolist")) {
     throw TypeError("sizes are whole numbers, variables, a list of them or an array of whole numbers, not " +
-                    type_name(object));
+                    name_of_type(object));
   }
   return to_sizes(object.attr("tolist")());
 }

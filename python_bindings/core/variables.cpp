@@ -50,9 +50,9 @@ void add_operators(VariableClass& c) {
                "The bitwise or of integers, the logical or of bool.");
   add_operator(c, "xor", [](Operand a, Operand b) { return a ^ b; },
                "The bitwise exclusive or of integers, the logical one of bool.");
-  add_operator(c, "lshift", &left_shift, "a 2^b modulo 2^n, for integers of n bits; 0 where b is not in [0, n).");
+  add_operator(c, "lshift", &left_shift, "a 2^b modulo 2^n, for integers of n bits; 0 if b is not in [0, n).");
   add_operator(c, "rshift", &right_shift,
-               "a / 2^b rounded down, for integers of n bits; 0 or -1 where b is not in [0, n).");
+               "a / 2^b rounded down, for integers of n bits; 0 or -1 if b is not in [0, n).");
   c.def("__neg__", [](const Variable& x) { return -Operand(x, here()); });
   c.def("__pos__", [](const Variable& x) { return x; });
   c.def("__abs__", [](const Variable& x) { return abs(Operand(x, here())); });
@@ -88,7 +88,7 @@ void add_unsupported(VariableClass& c) {
   c.def("__bool__", [](const Variable&) -> bool {
     throw TypeError(
         "a symbolic variable has no truth value before it is computed; use croton.where, croton.all or croton.any, and "
-        "& | ~ in place of and, or, not");
+        "& | ~ instead of and, or, not");
   });
   c.def("__len__", [](const Variable&) -> std::size_t {
     throw TypeError("a symbolic variable has no len() before it is computed; use x.shape[0]");

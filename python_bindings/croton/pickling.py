@@ -135,7 +135,7 @@ class _Ruled:
 
 
 def _with_slots(value, recorder):
-    """An argument of a function with slots in place of variables."""
+    """An argument of a function with slots instead of variables."""
     if isinstance(value, _croton.Variable):
         return Slot(recorder.add(value))
     if isinstance(value, (_croton.In, _croton.Out)):

@@ -49,8 +49,9 @@ std::vector<std::string> cc1_arguments(const CrotonCompileRequest& request) {
   add({"-O3", "-disable-llvm-passes", "-emit-llvm-only"});  // the optimiser runs once, in backend.cpp
   add({"-w", "-ferror-limit", "20", "-fno-caret-diagnostics"});
   if (request.mode == croton_mode_cpu_trapping) {
-    add({"-fsanitize=signed-integer-overflow,shift-base,shift-exponent,integer-divide-by-zero,float-cast-overflow",
-         "-fsanitize-trap=signed-integer-overflow,shift-base,shift-exponent,integer-divide-by-zero,float-cast-overflow"});
+    const std::string checks =
+        "signed-integer-overflow,shift-base,shift-exponent,integer-divide-by-zero,float-cast-overflow";
+    add({"-fsanitize=" + checks, "-fsanitize-trap=" + checks});
   }
   if (is_for_cpu(request.mode)) {
     const char* width = prefers_wide_vectors(request) ? "-mprefer-vector-width=512" : "-mprefer-vector-width=256";

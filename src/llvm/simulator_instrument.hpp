@@ -5,7 +5,7 @@
 //  - `croton_simulator_local_access`, with the array's bounds, is called for a local array at an unknown index; other
 //    locals and constants need no check.
 //  - `croton_simulator_at(place)` is called before a wait for other threads.
-//  - `croton_simulator_fault(which, place)` is called in place of a fault that would end the process.
+//  - `croton_simulator_fault(which, place)` is called instead of a fault that would end the process.
 //  - `croton_simulator_call(pointer, type, place)` is called before a call through a pointer. It looks for the pointer
 //    in `croton_simulator_functions` and for its type in `croton_simulator_function_types`.
 //  - `croton_simulator_frame(bytes, place)` is called before each call of a function and checks the room on the stack.

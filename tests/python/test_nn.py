@@ -501,7 +501,7 @@ def test_fit_reads_digits(tmp_path):
     with pytest.raises(croton.ValueError, match="accuracy"):
         history["auc"]
     assert model.train_function.counts().calls == 12 * 47
-    with pytest.raises(croton.TypeError, match="to look at"):
+    with pytest.raises(croton.TypeError, match="for inspection"):
         model.train_function(x, y)
 
 

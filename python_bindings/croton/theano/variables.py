@@ -70,7 +70,7 @@ class TensorVariable(Variable):
     def __bool__(self):
         if self._is_nonzero:
             return True
-        raise TypeError("Variables do not support boolean operations. Use theano.tensor.switch, or & | ~ in place of "
+        raise TypeError("Variables do not support boolean operations. Use theano.tensor.switch, or & | ~ instead of "
                         "and, or, not.")
 
     __nonzero__ = __bool__
