@@ -57,8 +57,7 @@ std::string version_text(int version) { return fmt::format("{}.{}", version / 10
 const char* advice(Result code) {
   switch (code) {
     case result::not_initialized:
-      return "a process made by fork() cannot use CUDA if its parent did; start a new process (exec, or Python's "
-             "spawn)";
+      return "a process made by fork() cannot use CUDA if its parent did; start a new one (exec, or Python's spawn)";
     case result::stub_library:
       return "the toolkit's stub of libcuda was loaded in the driver's place: take its folder out of LD_LIBRARY_PATH";
     case result::device_unavailable:
