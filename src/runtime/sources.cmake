@@ -16,16 +16,19 @@ set(SOURCES
     simulator/fiber.cpp simulator/kernels.cpp simulator/launch.cpp simulator/memory.cpp simulator/order.cpp
     simulator/report.cpp simulator/shadow.cpp simulator/threads.cpp
   lanes/lane_choice.cpp lanes/lane_order.cpp lanes/lanes.cpp
-  bound/body.cpp bound/bound_convolution.cpp bound/bound_kernel.cpp bound/bound_plan.cpp bound/branch_launch.cpp bound/dump_kernels.cpp
-    bound/executable.cpp bound/host_launch.cpp bound/kernel_launch.cpp bound/memory.cpp bound/product_launch.cpp bound/routine_launch.cpp
-    bound/segment.cpp bound/segment_lanes.cpp bound/segment_launches.cpp bound/segment_run.cpp bound/sizes.cpp bound/trace.cpp
-    bound/transfer_launch.cpp bound/user_line.cpp bound/workspace.cpp
-  loops/loop_choice.cpp loops/loop_launch.cpp loops/loop_layout.cpp loops/loop_memory.cpp loops/loop_parameters.cpp loops/loop_parts.cpp
-    loops/loop_shares.cpp loops/loop_text.cpp loops/native_loop.cpp loops/repeated_work.cpp loops/step_part.cpp)
+  bound/body.cpp bound/bound_convolution.cpp bound/bound_kernel.cpp bound/bound_plan.cpp bound/branch_launch.cpp
+    bound/dump_kernels.cpp bound/executable.cpp bound/host_launch.cpp bound/kernel_launch.cpp bound/memory.cpp
+    bound/product_launch.cpp bound/routine_launch.cpp bound/segment.cpp bound/segment_lanes.cpp
+    bound/segment_launches.cpp bound/segment_run.cpp bound/sizes.cpp bound/trace.cpp bound/transfer_launch.cpp
+    bound/user_line.cpp bound/workspace.cpp
+  loops/loop_choice.cpp loops/loop_launch.cpp loops/loop_layout.cpp loops/loop_memory.cpp loops/loop_parameters.cpp
+    loops/loop_parts.cpp loops/loop_shares.cpp loops/loop_text.cpp loops/native_loop.cpp loops/repeated_work.cpp
+    loops/step_part.cpp)
 # Kernels for processors that not every user has, chosen when the program runs.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND SOURCES cpu/blas/few_rows_avx512.cpp)
   set_source_files_properties(${CMAKE_SOURCE_DIR}/src/runtime/cpu/blas/few_rows_avx512.cpp PROPERTIES COMPILE_OPTIONS
     "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mfma;-ffp-contract=fast")
-  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/runtime/cpu/blas/few_rows.cpp PROPERTIES COMPILE_DEFINITIONS CROTON_HAS_AVX512_KERNELS)
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/runtime/cpu/blas/few_rows.cpp PROPERTIES COMPILE_DEFINITIONS
+    CROTON_HAS_AVX512_KERNELS)
 endif()

@@ -1,5 +1,5 @@
 """The permitted files of the repository: text, in total less than 15 MB, and small pictures of the documentation. No
-build products, no archives.
+build products, no archives; no long lines in src.
 
     python3 tests/tree/check.py
 """
@@ -12,6 +12,8 @@ MOST = 15_000_000
 MOST_OF_A_FILE = 300_000
 MOST_OF_A_PICTURE = 100_000
 PICTURES = (".png", ".svg")
+CODE = (".cpp", ".hpp", ".def", ".cmake")
+COLUMNS = 120
 ARCHIVES = (".whl", ".zip", ".gz", ".xz", ".bz2", ".zst", ".tar", ".7z", ".deb", ".jar", ".so", ".a", ".o", ".pyc")
 
 
@@ -63,6 +65,14 @@ class Tree(unittest.TestCase):
                 if b"\0" in content:
                     binary.append(name)
         self.assertEqual(binary, [])
+
+    def test_no_line_of_src_is_long(self):
+        long = []
+        for name in self.files:
+            if name.startswith("src/") and name.endswith(CODE):
+                with open(os.path.join(ROOT, name), encoding="utf-8") as file:
+                    long += [f"{name}:{at}" for at, line in enumerate(file, 1) if len(line.rstrip("\n")) > COLUMNS]
+        self.assertEqual(long, [], f"more than {COLUMNS} columns")
 
 
 if __name__ == "__main__":
