@@ -44,12 +44,13 @@ void add_operators(VariableClass& c) {
   add_operator(c, "mod", [](Operand a, Operand b) { return a % b; }, "The remainder with the sign of the divisor.");
   add_operator(c, "pow", &pow, "a to the power b.");
   add_operator(c, "matmul", &matmul, "NumPy's matmul: axes before the last two broadcast.");
-  add_operator(c, "and", [](Operand a, Operand b) { return a & b; },
-               "The bitwise and of integers, the logical and of bool.");
-  add_operator(c, "or", [](Operand a, Operand b) { return a | b; },
-               "The bitwise or of integers, the logical or of bool.");
-  add_operator(c, "xor", [](Operand a, Operand b) { return a ^ b; },
-               "The bitwise exclusive or of integers, the logical one of bool.");
+  add_operator(
+      c, "and", [](Operand a, Operand b) { return a & b; }, "The bitwise and of integers, the logical and of bool.");
+  add_operator(
+      c, "or", [](Operand a, Operand b) { return a | b; }, "The bitwise or of integers, the logical or of bool.");
+  add_operator(
+      c, "xor", [](Operand a, Operand b) { return a ^ b; },
+      "The bitwise exclusive or of integers, the logical one of bool.");
   add_operator(c, "lshift", &left_shift, "a 2^b modulo 2^n, for integers of n bits; 0 if b is not in [0, n).");
   add_operator(c, "rshift", &right_shift,
                "a / 2^b rounded down, for integers of n bits; 0 or -1 if b is not in [0, n).");

@@ -310,8 +310,8 @@ void add_learning(ModelClass& c) {
         return Keyword<nn::Better>::shown(model.better(number));
       },
       "number"_a,
-      "Which values of a log are better, 'min' or 'max', by the metric of this name; 'auto' for names that the model "
-      "does not know (it knows metrics once it has been trained or evaluated).");
+      "Whether smaller ('min') or larger ('max') values of a log are better, by the metric of this name; 'auto' for "
+      "names that the model does not know (it knows metrics once it has been trained or evaluated).");
   c.def_prop_ro("leaves_out_validation", &nn::Model::leaves_out_validation,
                 "In a callback: whether the epoch that ends has no validation because of validation_freq.");
   c.def_prop_ro("optimizer", &nn::Model::optimizer, "The optimizer; TypeError before compile.");

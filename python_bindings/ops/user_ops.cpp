@@ -97,7 +97,7 @@ void bind_user_ops(nb::module_& m) {
 
   nb::class_<OpFromGraph>(
       m, "OpFromGraph",
-      "A graph as an operation: each call copies it with the arguments in place of the inputs. gradient(inputs, "
+      "A graph as an operation: each call copies it and replaces the inputs by the arguments. gradient(inputs, "
       "outputs, gs) replaces the graph's own gradient; it returns a gradient (or None) for each input.")
       .def(
           "__init__",
