@@ -1,5 +1,5 @@
-// Ids: places of things among all of their kind, such as the buffers of a plan, with a type for each kind, so that one
-// cannot be taken for another or for a count; and the vectors that they are indices of.
+// Ids: indices of things such as the buffers of a plan, with a type for each kind of thing, so that one cannot be taken
+// for another or for a count; and vectors that are indexed by them.
 #pragma once
 
 #include <fmt/core.h>
@@ -10,7 +10,7 @@
 
 namespace croton::base {
 
-/// The place of a thing among those of its kind, counted from 0. `Tag` is a type for each kind: using BufferId =
+/// The index of a thing among those of its kind. `Tag` is a type for each kind: using BufferId =
 /// base::Id<struct BufferTag>. The id of nothing is Id(), which comes before all others.
 template <class Tag>
 class Id {
@@ -18,12 +18,12 @@ class Id {
   constexpr Id() = default;
   constexpr explicit Id(std::size_t index) : number_(static_cast<std::ptrdiff_t>(index)) {}
 
-  /// Not of nothing.
+  /// The id is not that of nothing.
   constexpr std::size_t index() const { return static_cast<std::size_t>(number_); }
-  /// -1 for nothing.
+  /// The index, or -1 for the id of nothing.
   constexpr std::ptrdiff_t number() const { return number_; }
   constexpr Id next() const { return Id(index() + 1); }
-  /// Of nothing before the first.
+  /// The id of nothing before the first.
   constexpr Id previous() const { return Id(index() - 1); }
   friend constexpr auto operator<=>(const Id&, const Id&) = default;
 
@@ -31,7 +31,7 @@ class Id {
   std::ptrdiff_t number_ = -1;
 };
 
-/// The ids from `first` up to `end`, which is not among them.
+/// The ids [first, last).
 template <class Id>
 struct IdRange {
   Id first, last;
@@ -88,7 +88,7 @@ class IdVector : private std::vector<T> {
   typename Items::reference operator[](Id id) { return Items::operator[](id.index()); }
   typename Items::const_reference operator[](Id id) const { return Items::operator[](id.index()); }
   bool contains(Id id) const { return id.index() < size(); }
-  /// Of an element of this vector.
+  /// The id of an element of this vector.
   Id id_of(const T& item) const { return Id(static_cast<std::size_t>(&item - Items::data())); }
   /// The id after the last one: that of the next element.
   Id end_id() const { return Id(size()); }
@@ -97,7 +97,7 @@ class IdVector : private std::vector<T> {
 
 }  // namespace croton::base
 
-/// As its number.
+/// An id is printed as its number.
 template <class Tag>
 struct fmt::formatter<croton::base::Id<Tag>> : fmt::formatter<std::ptrdiff_t> {
   auto format(croton::base::Id<Tag> id, auto& context) const {

@@ -18,7 +18,7 @@ std::string_view value_type(DType dtype);
 /// A literal of the dtype's value_type.
 std::string number(double value, DType dtype);
 std::string number(const expr::Scalar& value);
-/// Of a hole in an op's text, such as {0}: which operand it is for.
+/// The operand that a hole in an op's text, such as {0}, is for.
 std::size_t operand_of_hole(char digit);
 /// Text of the user inside a // comment: printable ASCII, no backslash that could join the next line.
 std::string harmless(std::string_view text);

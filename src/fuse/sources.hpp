@@ -11,7 +11,7 @@
 
 namespace croton::fuse {
 
-/// Axes of an iteration space; `repeated` in the place of one that has size 1.
+/// Axes of an iteration space; `repeated` for one of size 1.
 using Axes = std::vector<std::size_t>;
 constexpr std::size_t repeated = std::numeric_limits<std::size_t>::max();
 

@@ -19,7 +19,7 @@ using expr::NodeId;
 using fuse::CallId;
 using fuse::SegmentId;
 
-/// Places in the lists of a plan.
+/// Indices into the lists of a Plan.
 using BufferId = base::Id<struct BufferTag>;
 using StepId = base::Id<struct StepTag>;
 using LaunchId = base::Id<struct LaunchTag>;
