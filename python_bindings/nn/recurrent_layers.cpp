@@ -8,10 +8,11 @@ namespace {
 
 using Options = nn::RecurrentOptions;
 
+/// Not called bind: std::bind would be found through its arguments, and chosen.
 /// `gates`: the fields of gated kinds, after the activation. `own`: the fields of one kind only.
 template <class L, class... Gates, class... OwnFields>
-void bind(nb::module_& m, const char* name, const char* doc, const char* init_doc, const std::tuple<Gates...>& gates,
-          const std::tuple<OwnFields...>& own) {
+void bind_recurrent(nb::module_& m, const char* name, const char* doc, const char* init_doc,
+                    const std::tuple<Gates...>& gates, const std::tuple<OwnFields...>& own) {
   const std::tuple activation{Field{"activation", &Options::activation}};
   const std::tuple weights{Field{"use_bias", &Options::use_bias},
                            Field{"kernel_initializer", &Options::kernel_initializer},
@@ -34,18 +35,19 @@ void bind(nb::module_& m, const char* name, const char* doc, const char* init_do
 /// `own`: a field of GRU or LSTM only.
 template <class L>
 void bind_gated(nb::module_& m, const char* name, const char* own, bool Options::* member, const char* doc) {
-  bind<L>(m, name, doc,
-          "return_sequences: returns all states (batch, steps, units) instead of the last one (batch, units). "
-          "go_backwards: reads the steps from the last to the first. dropout, recurrent_dropout: the dropout of the "
-          "input and of the state, with the same mask in all steps.",
-          std::tuple{Field{"recurrent_activation", &Options::recurrent_activation}}, std::tuple{Field{own, member}});
+  bind_recurrent<L>(
+      m, name, doc,
+      "return_sequences: returns all states (batch, steps, units) instead of the last one (batch, units). "
+      "go_backwards: reads the steps from the last to the first. dropout, recurrent_dropout: the dropout of the "
+      "input and of the state, with the same mask in all steps.",
+      std::tuple{Field{"recurrent_activation", &Options::recurrent_activation}}, std::tuple{Field{own, member}});
 }
 
 }  // namespace
 
 void bind_nn_recurrent_layers(nb::module_& m) {
-  bind<nn::SimpleRNN>(m, "SimpleRNN", "h' = activation(x kernel + h recurrent_kernel + bias) for each step.",
-                      "Keywords as for LSTM.", std::tuple{}, std::tuple{});
+  bind_recurrent<nn::SimpleRNN>(m, "SimpleRNN", "h' = activation(x kernel + h recurrent_kernel + bias) for each step.",
+                                "Keywords as for LSTM.", std::tuple{}, std::tuple{});
   bind_gated<nn::GRU>(m, "GRU", "reset_after", &nn::RecurrentOptions::reset_after,
                       "A gated recurrent unit: gates z, r, h side by side; h' = z h + (1 - z) activation(...). "
                       "reset_after: the reset gate is applied after the product, and the bias is (2, 3 units).");
