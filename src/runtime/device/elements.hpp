@@ -3,6 +3,8 @@
 
 #include <croton/type.hpp>
 
+#include "base/shape.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,15 +19,12 @@ inline std::span<const std::byte> bytes_at(const void* begin, std::size_t size) 
   return {static_cast<const std::byte*>(begin), size};
 }
 
-/// The size of one element as a signed number, for steps that may be negative.
-inline std::int64_t item_step(DType dtype) { return static_cast<std::int64_t>(size_of(dtype)); }
-
 /// The address of the element with that position in memory that begins at `begin`.
 inline std::byte* element_at(void* begin, DType dtype, std::int64_t position) {
-  return bytes_at(begin, 0).data() + position * item_step(dtype);
+  return bytes_at(begin, 0).data() + position * base::element_size(dtype);
 }
 inline const std::byte* element_at(const void* begin, DType dtype, std::int64_t position) {
-  return bytes_at(begin, 0).data() + position * item_step(dtype);
+  return bytes_at(begin, 0).data() + position * base::element_size(dtype);
 }
 
 /// The size of `count` elements in bytes.

@@ -24,8 +24,6 @@ DType LoopLayout::dtype_of_product(const StepPart& part) const {
 
 plan::BufferId LoopLayout::condition_buffer() const { return body->plan.output_buffer[loop->condition()]; }
 
-std::int64_t item_of(DType dtype) { return static_cast<std::int64_t>(size_of(dtype)); }
-
 bool find_sizes_of_body(LoopLayout& layout, const LoopPlaces& shapes, const std::vector<Sizes>& captures,
                         std::string& why) {
   const Executable& body = *layout.body;

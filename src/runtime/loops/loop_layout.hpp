@@ -52,7 +52,6 @@ struct LoopLayout {
   DType dtype_of(plan::BufferId buffer) const;
   /// Of a part that is a product.
   DType dtype_of_product(const StepPart& part) const;
-  const Moving& moving_of(plan::BufferId buffer) const { return moving[buffer]; }
   /// Where the condition of a loop that ends by one is.
   plan::BufferId condition_buffer() const;
 
@@ -67,9 +66,6 @@ struct LoopLayout {
   std::vector<StepPart> parts;  // in order
   LoopShares shares;
 };
-
-/// Bytes of an element.
-std::int64_t item_of(DType dtype);
 
 /// The sizes of the body's arrays in a step; `shapes`: without addresses. False where they depend on numbers: `why`
 /// says so. Raises what check_requirements raises.

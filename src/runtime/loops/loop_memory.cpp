@@ -41,12 +41,12 @@ std::size_t bytes_of(const LoopLayout& layout, plan::BufferId buffer) {
 std::int64_t panel_bytes(const LoopLayout& layout, const StepPart& part) {
   if (part.kernel || !layout.on_host()) return 0;
   const LoopShares& shares = layout.shares;
-  const Moving& right = layout.moving_of(part.buffers[1]);
+  const Moving& right = layout.moving[part.buffers[1]];
   const std::int64_t rows = shares.rows > 1 ? shares.share_rows : part.sizes.m;
   if (right.written || right.motion != Motion::rows ||
       layout.steps < fewest_rows_of_panels / std::max<std::int64_t>(rows, 1))
     return 0;
-  return shares.shares * aligned(part.sizes.k * part.sizes.n * item_of(layout.dtype_of_product(part)));
+  return shares.shares * aligned(part.sizes.k * part.sizes.n * base::element_size(layout.dtype_of_product(part)));
 }
 
 std::int64_t split_bytes(const StepPart& part) {
@@ -57,10 +57,10 @@ std::int64_t split_bytes(const StepPart& part) {
 
 LoopMemory::LoopMemory(const LoopLayout& layout) : layout_(layout), base_(layout.body->plan.buffers.size()) {
   place_temporaries();
-  if (temporary_bytes_ > 0) temporaries_ = take(static_cast<std::size_t>(temporary_bytes_));
-  if (layout.loop->until) done_ = take(sizeof(std::int64_t));
-  if (layout.is_grid()) meeting_ = take(meeting_bytes);
-  if (std::ranges::any_of(layout.parts, &StepPart::checks)) failures_ = take(failure_bytes());
+  if (temporary_bytes_ > 0) temporaries_ = layout.device.allocate(static_cast<std::size_t>(temporary_bytes_));
+  if (layout.loop->until) done_ = layout.device.allocate(sizeof(std::int64_t));
+  if (layout.is_grid()) meeting_ = layout.device.allocate(meeting_bytes);
+  if (std::ranges::any_of(layout.parts, &StepPart::checks)) failures_ = layout.device.allocate(failure_bytes());
   for (const Array& constant : layout.body->program.graph.constants)
     constants_.push_back(base::moved_to(layout.device, constant));
 }
@@ -86,8 +86,6 @@ void LoopMemory::place_temporaries() {
     workspace_.push_back(part.is_split() ? place(split_bytes(part)) : panels > 0 ? place(panels) : -1);
   }
 }
-
-std::shared_ptr<void> LoopMemory::take(std::size_t bytes) const { return layout_.device.allocate(bytes); }
 
 /// Of a buffer that is no temporary.
 char* LoopMemory::address_of(const Buffer& buffer, const LoopPlaces& places) const {

@@ -46,7 +46,6 @@ class LoopMemory {
   char* temporary(std::int64_t offset) const { return static_cast<char*>(temporaries_.get()) + offset; }
   std::int64_t place(std::int64_t bytes);
   void place_temporaries();
-  std::shared_ptr<void> take(std::size_t bytes) const;
   char* address_of(const plan::Buffer& buffer, const LoopPlaces& places) const;
   std::size_t failure_bytes() const;
 

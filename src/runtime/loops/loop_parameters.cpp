@@ -36,7 +36,7 @@ void LoopParameters::remember(std::size_t number, const codegen::Parameter& para
     pointers_.push_back({number, part.buffers[access], part.offsets[access]});
   } else if (parameter.kind == Kind::motion) {
     const plan::BufferId buffer = part_of(parameter).buffers[access];
-    const bool turns = layout_.moving_of(buffer).motion == Motion::ring;
+    const bool turns = layout_.moving[buffer].motion == Motion::ring;
     if (turns && parameter.index == slot_word) slots_.emplace_back(number, buffer);
   } else if (parameter.kind == Kind::loop && static_cast<LoopNumber>(parameter.index) == LoopNumber::steps) {
     count_parameter_ = number;
@@ -81,7 +81,7 @@ std::uint64_t LoopParameters::value_of(const codegen::Parameter& parameter) cons
     case Kind::failure:
       return word_of(memory_.failure(parameter.part));
     case Kind::motion: {
-      const Moving& moving = layout_.moving_of(part.buffers[access]);
+      const Moving& moving = layout_.moving[part.buffers[access]];
       const std::int64_t words[] = {part.rows[access], moving.step, moving.slot, moving.slots};
       return word_of(words[index]);
     }
@@ -92,12 +92,12 @@ std::uint64_t LoopParameters::value_of(const codegen::Parameter& parameter) cons
 
 void LoopParameters::set_steps(std::int64_t first, std::int64_t count) {
   for (const Pointer& pointer : pointers_) {
-    const Moving& moving = layout_.moving_of(pointer.buffer);
+    const Moving& moving = layout_.moving[pointer.buffer];
     const std::int64_t walked = moving.motion == Motion::line ? first * moving.step : 0;
     values_[pointer.parameter] = word_of(memory_.base(pointer.buffer)) + word_of(pointer.offset + walked);
   }
   for (const auto& [parameter, buffer] : slots_) {
-    const Moving& moving = layout_.moving_of(buffer);
+    const Moving& moving = layout_.moving[buffer];
     values_[parameter] = word_of((moving.slot + first) % moving.slots);
   }
   values_[count_parameter_] = word_of(count);

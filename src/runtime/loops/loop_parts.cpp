@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/shape.hpp"
 #include "plan/loop_form.hpp"
 
 namespace croton::runtime {
@@ -40,7 +41,7 @@ StepPart kernel_part(const plan::Step& step, BoundKernel kernel) {
   for (std::size_t a = 0; a < part.analysis()->accesses.size(); ++a) {
     const std::size_t operand = part.analysis()->accesses[a].operand;
     part.buffers.push_back(part.kernel->operands[operand]);
-    part.offsets.push_back(launch.offsets[a] * item_of(part.analysis()->kernel.operands[operand].dtype));
+    part.offsets.push_back(launch.offsets[a] * base::element_size(part.analysis()->kernel.operands[operand].dtype));
   }
   return part;
 }
@@ -96,7 +97,7 @@ class PartFinder {
       add_kernel(step, generated_always(body_, step, layout_.sizes));
       return true;
     }
-    if (!fits(step, sizes, item_of(dtype))) return false;
+    if (!fits(step, sizes, base::element_size(dtype))) return false;
     StepPart& part = layout_.parts.emplace_back();
     part.sizes = sizes;
     part.step = &step;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/shape.hpp"
 #include "codegen_templates/common/sizes.hpp"
 #include "runtime/cpu/threads.hpp"
 
@@ -40,7 +41,7 @@ bool follows_rows(const codegen::Analysis& analysis, const codegen::Access& acce
 
 /// Whether each row of what the part writes, of so many, needs only the same row of what the loop writes.
 bool walks_rows(const LoopLayout& layout, const StepPart& part, std::int64_t rows) {
-  const auto written = [&](std::size_t access) { return layout.moving_of(part.buffers[access]).written; };
+  const auto written = [&](std::size_t access) { return layout.moving[part.buffers[access]].written; };
   if (!part.kernel)
     return (layout.shown || part.sizes.m == rows) && !written(1) && !(written(0) && part.step->left.transposed);
   const codegen::Analysis& analysis = *part.analysis();
@@ -85,12 +86,13 @@ void find_rows(LoopLayout& layout) {
 /// From row to row of what an access reads or writes.
 std::int64_t row_bytes(const LoopLayout& layout, const StepPart& part, std::size_t a) {
   if (layout.shares.rows == 1) return 0;
-  if (!part.kernel) return a == 1 ? 0 : part.matrix[a == 0 ? 3 : 7] * item_of(layout.dtype_of_product(part));
+  if (!part.kernel) return a == 1 ? 0 : part.matrix[a == 0 ? 3 : 7] * base::element_size(layout.dtype_of_product(part));
   const codegen::Access& access = part.analysis()->accesses[a];
   if (!access.affine) return 0;
   const DType dtype = part.analysis()->kernel.operands[access.operand].dtype;
   // Axes that are walked as one lie one after another: a row is all of the others.
-  return part.kernel->launch.strides[a][0] * (part.kernel->launch.sizes[0] / layout.shares.rows) * item_of(dtype);
+  return part.kernel->launch.strides[a][0] * (part.kernel->launch.sizes[0] / layout.shares.rows) *
+         base::element_size(dtype);
 }
 
 void find_row_bytes(LoopLayout& layout) {

@@ -20,7 +20,7 @@ codegen::LoopPart text_part(const LoopLayout& layout, const StepPart& part) {
   }
   to.meets = part.meets;
   for (std::size_t a = 0; a < part.buffers.size(); ++a) {
-    const Motion motion = layout.moving_of(part.buffers[a]).motion;
+    const Motion motion = layout.moving[part.buffers[a]].motion;
     to.motions.push_back(motion != Motion::rows || part.rows[a] != 0 ? motion : Motion::none);
   }
   return to;

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.hpp"
+#include "base/shape.hpp"
 #include "runtime/cuda/libraries/blaslt_types.hpp"
 #include "runtime/cuda/libraries/found_library.hpp"
 #include "runtime/cuda/transfer.hpp"
@@ -180,7 +181,7 @@ std::string text_of(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k)
 }
 
 bool is_aligned(const MatrixProduct& p) {
-  const std::int64_t strides = p.batch > 1 ? (p.stride_a | p.stride_b | p.stride_c) * item_step(p.dtype) : 0;
+  const std::int64_t strides = p.batch > 1 ? (p.stride_a | p.stride_b | p.stride_c) * base::element_size(p.dtype) : 0;
   return (pointer_of(p.a) | pointer_of(p.b) | pointer_of(p.c)) % vector_bytes == 0 && strides % vector_bytes == 0;
 }
 
