@@ -19,6 +19,7 @@
 #include "base/address_space.hpp"
 #include "base/fork_safe_mutex.hpp"
 #include "base/index.hpp"
+#include "base/rounding.hpp"
 
 namespace croton::base {
 namespace {
@@ -52,7 +53,7 @@ std::size_t rounded_size(std::size_t bytes) {
   bytes = std::max(bytes, memory_alignment);
   const std::size_t quarter = std::bit_ceil(bytes) / 8;
   const std::size_t step = std::max(quarter, bytes > huge_block - huge_page ? huge_page : memory_alignment);
-  return (bytes + step - 1) / step * step;
+  return round_up(bytes, step);
 }
 
 std::size_t class_of(std::size_t rounded) {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/interrupt.hpp"
+#include "base/rounding.hpp"
 #include "base/shape.hpp"
 #include "expr/evaluate.hpp"
 #include "fuse/guard.hpp"
@@ -18,12 +18,14 @@
 #include "runtime/bound/user_line.hpp"
 #include "runtime/cpu/threads.hpp"
 #include "runtime/cuda/nvtx.hpp"
+#include "runtime/support/pieces.hpp"
 
 namespace croton::runtime {
 namespace {
 
-// A grain is 10 to 300 us of work.
-constexpr std::int64_t uninterrupted_grains = 500;
+// Of each thread in the first piece of a launch that may be interrupted. A grain is 10 to 300 us of work, and some
+// tens of times as much where kernels are not optimised.
+constexpr std::int64_t first_grains = 32;
 
 constexpr std::size_t failure_bytes = 3 * sizeof(std::uint32_t);
 
@@ -205,17 +207,23 @@ void KernelLaunch::run_kernels(const Memory& memory, std::uint32_t* failure) {
     }
   }
   if (!on_host()) return run_on_device(memory, failure);
-  cpu::ThreadPool& pool = cpu::ThreadPool::instance();
-  // Long work in pieces, between which it may be interrupted. Items do not depend on each other.
-  const std::int64_t piece = std::max<std::int64_t>(1, work_.grain) * uninterrupted_grains * pool.threads();
-  for (std::int64_t first = 0; first < work_.items; first += piece) {
-    if (first > 0) base::check_interrupt();
-    const auto run_items = [this, first](std::int64_t begin, std::int64_t end) {
-      entry_.run(parameters_.data(), first + begin, first + end);
-    };
-    pool.parallel_for(std::min(piece, work_.items - first), work_.grain, run_items);
-  }
+  run_on_threads();
   if (entry_.finish != nullptr) entry_.finish(parameters_.data());
+}
+
+/// Pieces are whole grains. Items do not depend on each other.
+void KernelLaunch::run_on_threads() {
+  cpu::ThreadPool& pool = cpu::ThreadPool::instance();
+  const std::int64_t grain = std::max<std::int64_t>(1, work_.grain);
+  run_in_pieces(base::ceil_div(work_.items, grain), first_grains * pool.threads(), seconds_of_piece,
+                [&](std::int64_t piece, std::int64_t grains) {
+                  const std::int64_t first = piece * grain;
+                  const auto run_items = [this, first](std::int64_t begin, std::int64_t end) {
+                    entry_.run(parameters_.data(), first + begin, first + end);
+                  };
+                  pool.parallel_for(std::min(grains * grain, work_.items - first), grain, run_items);
+                  return true;
+                });
 }
 
 bool KernelLaunch::may_fail() const { return on_host() ? by_reference() : !device_.facts().has_processor; }

@@ -52,6 +52,7 @@ class KernelLaunch final : public Launch {
   void fill_parameters();
   bool has_checks() const { return !kernels_[0].analysis->kernel.checks.empty(); }
   void run_library(const Memory& memory) const;
+  void run_on_threads();
   void run_on_device(const Memory& memory, std::uint32_t* failure);
   void run_reference(const Memory& memory) const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/rounding.hpp"
 #include "runtime/cuda/context.hpp"
 
 namespace croton::runtime::cuda {
@@ -61,7 +62,7 @@ void Staging::copy_in(StreamHandle stream, Pointer to, std::span<const std::byte
 
 void Staging::copy_out(StreamHandle stream, std::span<std::byte> to, Pointer from, Where where) {
   const std::lock_guard lock(mutex_);
-  const std::size_t pieces = (to.size() + slot_bytes - 1) / slot_bytes;
+  const std::size_t pieces = base::ceil_div(to.size(), slot_bytes);
   const auto piece = [&](std::size_t number) {
     const std::size_t begin = number * slot_bytes;
     return to.subspan(begin, std::min(slot_bytes, to.size() - begin));

@@ -1,3 +1,4 @@
+#include "base/rounding.hpp"
 #include "runtime/simulator/order.hpp"
 
 #include <algorithm>
@@ -45,7 +46,7 @@ void Past::add(const Past& other) {
 
 BlockOrder::BlockOrder(unsigned threads, const std::vector<Time>& grid_barriers)
     : grid_barriers_(grid_barriers),
-      exchanges_((threads + warp_size - 1) / warp_size),
+      exchanges_(base::ceil_div(threads, warp_size)),
       lanes_(exchanges_.size()),
       fences_(threads),
       thread_known_(threads) {}

@@ -1,3 +1,4 @@
+#include "base/rounding.hpp"
 #include "runtime/simulator/shadow.hpp"
 
 #include <algorithm>
@@ -35,7 +36,7 @@ bool WrittenBytes::any(std::size_t offset, std::size_t size) const {
   return missing_ == 0 || std::memchr(written_.data() + offset, 1, size) != nullptr;
 }
 
-Shadow::Shadow(std::size_t size) : size_(size), cells_(zeroed((size + grain_ - 1) / grain_)) {}
+Shadow::Shadow(std::size_t size) : size_(size), cells_(zeroed(base::ceil_div(size, grain_))) {}
 
 std::unique_ptr<Cell[], Shadow::Free> Shadow::zeroed(std::size_t count) {
   auto* cells = static_cast<Cell*>(std::calloc(std::max<std::size_t>(count, 1), sizeof(Cell)));

@@ -17,6 +17,7 @@
 
 #include "base/checked.hpp"
 #include "base/environment.hpp"
+#include "base/rounding.hpp"
 #include "runtime/cpu/blas/few_rows.hpp"
 #include "runtime/cpu/blas/openblas.hpp"
 #include "runtime/cpu/dnn/dnn.hpp"
@@ -424,7 +425,7 @@ Blocks blocks_of(const Blas& blas, const MatrixProduct& p) {
   const Dnn* dnn = dnn_for(blas, p);
   if (dnn == nullptr && blas.yields_to_dnn() && few_rows_pay(p)) {
     const std::int64_t columns = few_rows_columns(p.dtype);  // without packing, small blocks cost nothing
-    return {&blas, nullptr, true, &p, p.m, columns, 1, (p.n + columns - 1) / columns};
+    return {&blas, nullptr, true, &p, p.m, columns, 1, base::ceil_div(p.n, columns)};
   }
   constexpr std::int64_t rounding = 16;  // whole registers and cache lines
   // The longer side has the smaller parts: they share the packed other operand.
@@ -433,7 +434,7 @@ Blocks blocks_of(const Blas& blas, const MatrixProduct& p) {
   const std::int64_t row_blocks = parts_of(p.m, tall ? fine : max_block_columns);
   const std::int64_t column_blocks = parts_of(p.n, tall ? max_block_columns : fine);
   const auto even = [&](std::int64_t size, std::int64_t parts) {
-    return (size + parts * rounding - 1) / (parts * rounding) * rounding;
+    return base::ceil_div(size, parts * rounding) * rounding;
   };
   return {&blas, dnn, false, &p, even(p.m, row_blocks), even(p.n, column_blocks), row_blocks, column_blocks};
 }

@@ -8,16 +8,13 @@
 #include <numeric>
 
 #include "base/memory.hpp"
+#include "base/rounding.hpp"
 #include "runtime/cpu/dnn/dnn_copy.hpp"
 #include "runtime/cpu/threads.hpp"
 #include "runtime/device/elements.hpp"
 
 namespace croton::runtime::cpu::dnn {
 namespace {
-
-std::size_t rounded_up(std::size_t bytes) {
-  return (bytes + base::memory_alignment - 1) / base::memory_alignment * base::memory_alignment;
-}
 
 /// Sizes and steps of an array, in the library's order of axes.
 struct Shape {
@@ -297,7 +294,7 @@ bool PreparedConvolution::filters_are_direct() const { return !reversed_ && filt
 
 /// The number of elements from one copy of the filters in the library's order to the next.
 std::size_t PreparedConvolution::filter_stride() const {
-  return rounded_up(library_->bytes(filters_.layouts[own_filters])) / sizeof(float);
+  return base::round_up(library_->bytes(filters_.layouts[own_filters]), base::memory_alignment) / sizeof(float);
 }
 
 /// The number of copies of the filters in the library's order that a run needs memory for.

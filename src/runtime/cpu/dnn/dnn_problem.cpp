@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/rounding.hpp"
 #include "runtime/device/elements.hpp"
 
 namespace croton::runtime::cpu::dnn {
@@ -290,7 +291,7 @@ Problem rows_of(const Problem& problem, std::int64_t first, std::int64_t count) 
     image = first;
     // The windows that reach any of them.
     const std::int64_t reaching = first + axis.before - (reach(axis) - 1);
-    result = reaching > 0 ? (reaching + axis.stride - 1) / axis.stride : 0;
+    result = reaching > 0 ? base::ceil_div(reaching, axis.stride) : 0;
     const std::int64_t end = std::min((first + count - 1 + axis.before) / axis.stride + 1, axis.out);
     axis.in = count;
     axis.out = end - result;
@@ -346,12 +347,12 @@ void add_rows(const Problem& image, std::int64_t parts, std::vector<Problem>& pi
 void add_pieces(const Problem& p, std::vector<Problem>& pieces) {
   const std::int64_t wanted = wanted_pieces(p);
   if (p.images >= wanted) {
-    const std::int64_t each = (p.images + wanted - 1) / wanted;
+    const std::int64_t each = base::ceil_div(p.images, wanted);
     for (std::int64_t first = 0; first < p.images; first += each)
       pieces.push_back(images_of(p, first, std::min(each, p.images - first)));
     return;
   }
-  const std::int64_t parts = (wanted + p.images - 1) / p.images;
+  const std::int64_t parts = base::ceil_div(wanted, p.images);
   for (std::int64_t image = 0; image < p.images; ++image) add_rows(images_of(p, image, 1), parts, pieces);
 }
 

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.hpp"
+#include "base/rounding.hpp"
 #include "base/shape.hpp"
 #include "runtime/cuda/libraries/blaslt_types.hpp"
 #include "runtime/cuda/libraries/found_library.hpp"
@@ -30,10 +31,6 @@ constexpr std::size_t max_choices = 4096;
 constexpr std::uint32_t vector_bytes = 16;  // the alignment for fast kernels
 constexpr std::size_t memory_alignment = 256;
 constexpr int candidates_asked = 8;
-
-std::size_t rounded_up(std::size_t bytes) {
-  return (bytes + memory_alignment - 1) / memory_alignment * memory_alignment;
-}
 
 template <class Result, class... Types>
 struct LibraryEntry {
@@ -201,7 +198,7 @@ BlasLt::Form BlasLt::form_of(const MatrixProduct& given) {
   form.product.k = form.product.lda = 1;
   form.product.stride_a = form.product.stride_b = 0;
   form.product.ldb = p.n;
-  form.zero_bytes = rounded_up(size_in_bytes(p.dtype, std::max(p.m, p.n)));
+  form.zero_bytes = base::round_up(size_in_bytes(p.dtype, std::max(p.m, p.n)), memory_alignment);
   return form;
 }
 

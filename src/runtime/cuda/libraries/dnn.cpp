@@ -17,6 +17,7 @@
 #include <fmt/ranges.h>
 
 #include "base/hash.hpp"
+#include "base/rounding.hpp"
 #include "runtime/cuda/libraries/dnn_form.hpp"
 #include "runtime/cuda/libraries/dnn_types.hpp"
 #include "runtime/cuda/libraries/found_library.hpp"
@@ -32,10 +33,6 @@ constexpr std::size_t max_workspace = std::size_t{256} << 20;  // of an algorith
 constexpr std::size_t max_choices = 4096;
 constexpr std::size_t memory_alignment = 256;
 constexpr int suggestions_asked = 32;  // each algorithm may come with several kinds of arithmetic
-
-std::size_t rounded_up(std::size_t bytes) {
-  return (bytes + memory_alignment - 1) / memory_alignment * memory_alignment;
-}
 
 template <class Result, class... Types>
 struct LibraryEntry {
@@ -249,7 +246,7 @@ class Dnn::Maker {
     given.in_copy = tensor(operand.part, operand.steps);
     given.copy_at = choice_->algorithm_at;
     given.copy_bytes = size_in_bytes(convolution_.dtype, operand.copied_elements());
-    choice_->algorithm_at += rounded_up(given.copy_bytes);
+    choice_->algorithm_at += base::round_up(given.copy_bytes, memory_alignment);
     return given;
   }
 
