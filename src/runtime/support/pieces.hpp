@@ -21,8 +21,8 @@ inline std::int64_t next_piece(std::int64_t count, double taken, double wanted) 
 }
 
 /// Calls `run(begin, count)` for pieces of `total` units in order, until all are done or it returns false. The first
-/// piece has `first` units, an estimate; the others are by the clock. Whoever called is asked between two pieces whether
-/// the work should end (base::check_interrupt).
+/// piece has `first` units, an estimate; the others are by the clock. Whoever called is asked between two pieces
+/// whether the work should end (base::check_interrupt).
 template <class Run>
 void run_in_pieces(std::int64_t total, std::int64_t first, double seconds, Run&& run) {
   using Clock = std::chrono::steady_clock;
