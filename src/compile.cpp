@@ -1,4 +1,4 @@
-// The compiler on one screen.
+// The stages of the compiler, in order.
 #include "compile.hpp"
 
 #include "base/compilation.hpp"
@@ -16,14 +16,14 @@ using base::Stage;
 
 std::span<const StageInfo> stages() {
   static constexpr StageInfo list[] = {
-      // When a function is made, once:
+      // When a function is made:
       {Stage::import, "expressions of the user become a graph in which sizes are nodes", "graph", "builder/import.cpp"},
       {Stage::rewrite, "canonical form, stability, expansion, algebra", "rewrites", "rewrite/pipeline.cpp"},
-      // Once for each answer to where it runs:
+      // Once for each choice of devices:
       {Stage::place, "nodes get devices, and transfers are put between them", "place", "rewrite/place.cpp"},
       {Stage::fuse, "regions of the graph become kernels, products, routines", "kernels", "fuse/fuse.cpp"},
       {Stage::plan, "steps in order, buffers, in-place work, the commit point", "plan", "plan/plan.cpp"},
-      // When a call brings sizes that are new:
+      // When a call has new sizes:
       {Stage::bind, "sizes, layouts and memory become numbers", "launches", "runtime/bound/segment.cpp"},
       {Stage::emit, "kernels become text", "texts", "codegen/emit.cpp"},
       {Stage::compile, "texts become machine code, by Clang and LLVM or NVRTC", "compiled", "runtime/cpu/kernels.cpp"},
@@ -33,7 +33,7 @@ std::span<const StageInfo> stages() {
 
 namespace {
 
-/// Prints what a stage has made, where the flags ask for it.
+/// Prints the result of a stage, if the flags request it.
 template <class Text>
 void show(Stage stage, Text text) {
   base::check_interrupt();
@@ -67,7 +67,7 @@ Rewritten rewrite_graph(const std::string& name, expr::Graph graph, const rewrit
     const base::StageTimer timer(Stage::rewrite);
     result.reports = rewrite::run(graph, options, [](const rewrite::GroupReport&, const expr::Graph& g) { check(g); });
   }
-  expr::check_known_requirements(graph.arena);  // rules may have found that a size is none
+  expr::check_known_requirements(graph.arena);  // rules may have folded sizes to invalid constants
   show(Stage::rewrite, [&] { return expr::print(graph, {.origins = true}); });
   result.graph = std::make_shared<const expr::Graph>(std::move(graph));
   return result;

@@ -1,5 +1,5 @@
-// The compiler: the stages from a user's expressions to what calls are bound from. compile.cpp lists all stages, also
-// those that a call goes through.
+// The compiler: the stages from the user's expressions to an executable, which calls bind. compile.cpp lists all
+// stages, including those of calls.
 #pragma once
 
 #include <croton/array.hpp>
@@ -25,12 +25,12 @@ namespace croton::detail {
 struct StageInfo {
   base::Stage stage;
   std::string_view does;
-  std::string_view prints;  // the word of the flag `print` that shows its result; empty: Function::kernels does
-  std::string_view in;      // the file of src/ where it begins
+  std::string_view prints;  // the word of the flag `print` that shows its result; empty: Function::kernels shows it
+  std::string_view in;      // the file of src/ where the stage begins
 };
 std::span<const StageInfo> stages();
 
-/// The same for all devices and sizes.
+/// A rewritten graph, which is the same for all devices and sizes.
 struct Rewritten {
   std::shared_ptr<const expr::Graph> graph;
   std::vector<rewrite::GroupReport> reports;
@@ -39,25 +39,25 @@ struct Rewritten {
 
 struct PlanOptions {
   rewrite::PlaceOptions placing = {};
-  const rewrite::Options* rewriting = nullptr;  // for rules that depend on where nodes run; null: none runs
+  const rewrite::Options* rewriting = nullptr;  // for rules that depend on devices; null: no such rule runs
   fuse::Options fusing = {};
 };
 
-/// For one answer to where everything runs; the same for all sizes.
+/// A planned function for one choice of devices; the same for all sizes.
 struct Planned {
   std::shared_ptr<const runtime::Executable> executable;
-  std::vector<rewrite::Placement> log;        // empty where all is on the host
-  std::vector<rewrite::GroupReport> reports;  // of rules that depend on where nodes run
+  std::vector<rewrite::Placement> log;        // empty if all nodes are on the host
+  std::vector<rewrite::GroupReport> reports;  // of rules that depend on devices
 };
 
-// The first two stages, and the next three. What they make is verified, and printed under `name`, as the flags ask;
-// without a name nothing is printed.
+// The first two stages, and the next three. Their results are verified and printed with `name`, if the flags request
+// it; nothing is printed without a name.
 
 builder::Imported import_graph(const std::string& name, const std::function<builder::Imported()>& import);
 Rewritten rewrite_graph(const std::string& name, expr::Graph graph, const rewrite::Options& options);
 Planned plan_graph(const std::string& name, expr::Graph graph, const PlanOptions& options);
 
-/// The options of rewriting that the flags ask for. ConfigError for the name of a rule that there is not.
+/// The options of rewriting by the flags. ConfigError for the name of a rule that does not exist.
 rewrite::Options rewriting_of_flags();
 
 }  // namespace croton::detail

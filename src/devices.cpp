@@ -1,4 +1,4 @@
-// Devices as programs see them, and the placement log.
+// The public interface of devices, and the placement log.
 #include <croton/config.hpp>
 #include <croton/device.hpp>
 #include <croton/error.hpp>
@@ -25,8 +25,7 @@ namespace {
 
 using runtime::title_of;
 
-// Functions of several threads write to one stream, each text as a whole; and a stream that was taken away is not
-// written to any more.
+// The mutex keeps texts of several threads apart, and guarantees that a stream is not used after it was removed.
 struct Log {
   std::mutex mutex;
   std::atomic<std::ostream*> stream{nullptr};
@@ -37,7 +36,7 @@ Log& the_log() {
   return log;
 }
 
-/// Writes what `text` makes, where anybody wants it.
+/// Writes the result of `text`, if there is a stream or the flag is set.
 template <class Text>
 void write_log(Text&& text) noexcept {
   try {
@@ -46,7 +45,7 @@ void write_log(Text&& text) noexcept {
     std::ostream* stream = log.stream.load();
     if (stream == nullptr && base::config().log_device_placement) stream = &std::cerr;
     if (stream != nullptr) *stream << text(log) << std::flush;
-  } catch (...) {  // of the stream, or for want of memory: the call goes on
+  } catch (...) {  // an error of the stream or of memory does not stop the call
   }
 }
 
@@ -72,8 +71,8 @@ DeviceInfo info_of(const runtime::DeviceFacts& facts) {
 
 constexpr int no_step = INT32_MAX;
 
-/// The place of a node in the order of the plan: that of the step that computes it or, where it is computed inside of
-/// others, of the first that reads it.
+/// The position of each node in the order of the plan: that of the step that computes it or, if the node is computed
+/// inside of others, of the first step that reads it.
 std::vector<int> steps_of(const runtime::Executable& executable) {
   const expr::Arena& arena = executable.program.graph.arena;
   std::vector<int> step(arena.size(), no_step);
@@ -85,7 +84,7 @@ std::vector<int> steps_of(const runtime::Executable& executable) {
   std::vector<int> first = step;
   for (expr::NodeId id = arena.size(); id-- > 0;) {
     for (const expr::NodeId input : arena.inputs(id)) {
-      // A copy that is kept has no step, and is there before the first one.
+      // A kept copy has no step: it exists before the first one.
       if (step[input] == no_step && arena.op(input).kind != expr::Kind::Transfer)
         first[input] = std::min(first[input], first[id]);
     }
@@ -112,7 +111,7 @@ std::vector<DeviceInfo> devices() {
 }
 
 void use(const std::string& device) {
-  runtime::place_of(device, base::config().allow_soft_placement);  // raises where there is no such device
+  runtime::place_of(device, base::config().allow_soft_placement);  // raises if there is no such device
   const std::string name = device == "auto" ? device : base::parse_device(device).to_string();
   set_flag("device", name);
   if (!base::config().print_active_device) return;
@@ -158,7 +157,7 @@ std::string print_placement(const Planned& planned) {
   const expr::Arena& arena = graph.arena;
   std::vector<std::string_view> reasons(arena.size());
   for (const rewrite::Placement& p : planned.log) reasons[p.node] = p.reason;
-  // Transfers without a step are copies that are kept: they come first, as they are there before the first step.
+  // Transfers without a step are kept copies: they come first, because they exist before the first step.
   std::vector<int> steps = steps_of(executable);
   std::vector<expr::NodeId> order;
   for (expr::NodeId id = 0; id < arena.size(); ++id) {
@@ -171,7 +170,7 @@ std::string print_placement(const Planned& planned) {
   for (const expr::NodeId id : order) {
     const bool sent = arena.op(id).kind == expr::Kind::Transfer;
     const expr::NodeId source = sent ? arena.input(id, 0) : id;
-    // What was joined since placement (a product with its sum) has the reason of what it was made of.
+    // A node that was made after placement (such as a product with its sum) has the reason of its inputs.
     std::string_view reason = reasons[id];
     for (std::size_t i = arena.inputs(id).size(); reason.empty() && i-- > 0;) reason = reasons[arena.input(id, i)];
     if (reason.empty()) reason = "default";

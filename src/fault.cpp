@@ -1,6 +1,6 @@
-// Where the fault is when a verified call differs: first among the rewrite rules, which are judged without any compiled
-// code; then among the steps of the program, each run by itself on the values that it should have had. What is found is
-// written as a small program.
+// The search for the fault if a verified call differs: first among the rewrite rules, which are tested without compiled
+// code; then among the steps of the program, each of which runs alone on the correct values. The result is written as a
+// small program.
 #include <croton/config.hpp>
 #include <croton/error.hpp>
 
@@ -23,14 +23,14 @@ namespace {
 
 using expr::NodeId;
 
-constexpr std::size_t most_cones = 300;  // nodes of which the first that a rule spoils is looked for
+constexpr std::size_t max_candidates = 300;  // nodes that are searched for the first one that a rule changes
 
 // ---- rules
 
 std::vector<std::string_view> fired_rules(expr::Graph graph, const rewrite::Options& options) {
   std::vector<std::string_view> names;
   for (const rewrite::GroupReport& report : rewrite::run(graph, options)) {
-    if (report.group == "expand") continue;  // kernels cannot do without
+    if (report.group == "expand") continue;  // kernels need its rules
     for (const auto& [name, count] : report.fired) {
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     }
@@ -38,25 +38,26 @@ std::vector<std::string_view> fired_rules(expr::Graph graph, const rewrite::Opti
   return names;
 }
 
-/// Whether the rewritten graph still means the same. Forgiving as to infinities, which rules may remove.
-bool keeps_meaning(const expr::Graph& written, std::span<const Array> inputs, const rewrite::Options& options,
-                   const Expected& expected) {
-  expr::Graph graph = written;
+/// Whether the rewritten graph has the expected results, except for infinities, which rules may remove.
+bool preserves_results(const expr::Graph& imported, std::span<const Array> inputs, const rewrite::Options& options,
+                       const Expected& expected) {
+  expr::Graph graph = imported;
   rewrite::run(graph, options);
   return expected.agrees(expr::evaluate(graph, inputs), true);
 }
 
-/// The fewest rules without which the graph keeps its meaning: none if it does anyway, or if they are not the cause.
-std::vector<std::string_view> wrong_rules(const expr::Graph& written, std::span<const Array> inputs,
+/// The smallest set of rules without which the results are right; empty if they are right with all rules, or wrong
+/// without any.
+std::vector<std::string_view> wrong_rules(const expr::Graph& imported, std::span<const Array> inputs,
                                           rewrite::Options options, const Expected& expected) {
-  if (keeps_meaning(written, inputs, options, expected)) return {};
-  const std::vector<std::string_view> before = options.off, fired = fired_rules(written, options);
+  if (preserves_results(imported, inputs, options, expected)) return {};
+  const std::vector<std::string_view> before = options.off, fired = fired_rules(imported, options);
   const auto without = [&](std::vector<std::string_view> off) {
     off.insert(off.end(), before.begin(), before.end());
     options.off = std::move(off);
-    return keeps_meaning(written, inputs, options, expected);
+    return preserves_results(imported, inputs, options, expected);
   };
-  // One is the cause as a rule; else they are given back one by one.
+  // Usually one rule is the cause; otherwise rules are switched on again one by one.
   for (const std::string_view rule : fired) {
     if (without({rule})) return {rule};
   }
@@ -79,36 +80,36 @@ std::string text_of_rule(std::string_view name) {
   return fmt::format("\"{}\"", name);
 }
 
-/// The smallest part of the graph in which the rules do harm: the first node that they spoil, cut off as close behind
-/// it as the fault allows.
-GraphPart part_of_rule(const CallToVerify& call) {
-  const auto shows = [&](const GraphPart& part) {
-    return !keeps_meaning(part.graph, part.inputs, call.rewriting, Expected(part.graph, part.inputs));
+/// The smallest part of the graph in which the rules change results: the first node with a wrong value, with as few of
+/// the nodes before it as the fault needs.
+GraphPart smallest_part(const CallToVerify& call) {
+  const auto shows_fault = [&](const GraphPart& part) {
+    return !preserves_results(part.graph, part.inputs, call.rewriting, Expected(part.graph, part.inputs));
   };
-  const std::vector<bool> needed = expr::reachable(call.written);
-  const std::vector<Array> values = values_of_nodes(call.written, call.inputs);
-  const expr::Arena& arena = call.written.arena;
-  const std::vector<NodeId> roots = call.written.roots();
+  const std::vector<bool> needed = expr::reachable(call.imported);
+  const std::vector<Array> values = values_of_nodes(call.imported, call.inputs);
+  const expr::Arena& arena = call.imported.arena;
+  const std::vector<NodeId> roots = call.imported.roots();
   std::vector<NodeId> candidates;
-  for (NodeId id = 0; id < arena.size() && candidates.size() < most_cones; ++id) {
+  for (NodeId id = 0; id < arena.size() && candidates.size() < max_candidates; ++id) {
     if (needed[id] && arena.op(id).kind != expr::Kind::Leaf) candidates.push_back(id);
   }
-  GraphPart best = cut_graph(call.written, roots, [](NodeId) { return false; }, values);
+  GraphPart best = cut_graph(call.imported, roots, [](NodeId) { return false; }, values);
   for (const NodeId id : candidates) {
     const std::vector<NodeId> root{id};
-    GraphPart cone = cut_graph(call.written, root, [](NodeId) { return false; }, values);
-    if (!shows(cone)) continue;
+    GraphPart cone = cut_graph(call.imported, root, [](NodeId) { return false; }, values);
+    if (!shows_fault(cone)) continue;
     best = std::move(cone);
-    // Ids fall with the distance from the root: the nodes in front of ever more of the last ones become inputs.
+    // Ids decrease with the distance from the root: nodes before `from` become inputs, for smaller and smaller `from`.
     for (NodeId from = id; from > 0; --from) {
-      GraphPart nearer = cut_graph(call.written, root, [&](NodeId n) { return n < from; }, values);
-      if (!shows(nearer)) continue;
+      GraphPart nearer = cut_graph(call.imported, root, [&](NodeId n) { return n < from; }, values);
+      if (!shows_fault(nearer)) continue;
       best = std::move(nearer);
       break;
     }
     break;
   }
-  return cut_sizes(std::move(best), shows);
+  return cut_sizes(std::move(best), shows_fault);
 }
 
 // ---- kernels
@@ -116,10 +117,10 @@ GraphPart part_of_rule(const CallToVerify& call) {
 struct FaultyStep {
   GraphPart part;
   std::string text;
-  bool expression = false;  // its expression is wrong already, not only its code
+  bool expression = false;  // the expression is wrong, not only its code
 };
 
-/// The first step of the program that computes something else than its part of the graph.
+/// The first step of the program whose results differ from those of its part of the graph.
 std::optional<FaultyStep> wrong_step(const expr::Graph& rewritten, std::span<const Array> inputs, const GraphRun& how) {
   PlanOptions options;
   options.placing.soft = true;
@@ -134,7 +135,7 @@ std::optional<FaultyStep> wrong_step(const expr::Graph& rewritten, std::span<con
   for (const fuse::Call& call : program.calls) {
     const auto* kernel = std::get_if<fuse::KernelCall>(&call.work);
     if (kernel == nullptr && !call.is<fuse::ProductCall>() && !call.is<fuse::RoutineCall>())
-      continue;  // what a callback of the user does is right
+      continue;  // callbacks of the user are assumed to be correct
     std::vector<NodeId> roots, reads;
     if (kernel != nullptr) {
       roots = kernel->writes;
@@ -213,7 +214,7 @@ std::string program_text(const GraphPart& part, const std::string& title, const 
       comment, flags, expr::print(part.graph), arrays, arguments);
 }
 
-/// "minimal program: PATH", or why there is none.
+/// "minimal program: PATH", or the reason why there is none.
 std::string write_program(const GraphPart& part, const std::string& title, const CallToVerify& call) {
   try {
     const base::Flags& flags = base::config();
@@ -240,17 +241,18 @@ std::string describe_fault(const CallToVerify& call, const Expected& expected, b
   rewrite::Options options = call.rewriting;
   if (!fused) options.optimizer = base::OptimizerMode::none;
   try {
-    const std::vector<std::string_view> rules = wrong_rules(call.written, call.inputs, options, expected);
+    const std::vector<std::string_view> rules = wrong_rules(call.imported, call.inputs, options, expected);
     if (!rules.empty()) {
       std::string title = rules.size() == 1 ? "at fault: the rewrite rule " : "at fault: together, the rewrite rules ";
       for (const std::string_view rule : rules) title += (rule == rules[0] ? "" : ", ") + text_of_rule(rule);
-      return title + "\n" + write_program(part_of_rule(call), title, call);
+      return title + "\n" + write_program(smallest_part(call), title, call);
     }
-    expr::Graph rewritten = call.written;
+    expr::Graph rewritten = call.imported;
     rewrite::run(rewritten, options);
     if (!expected.agrees(expr::evaluate(rewritten, call.inputs), true)) {
       const GraphPart whole = cut_graph(
-          call.written, call.written.roots(), [](NodeId) { return false; }, values_of_nodes(call.written, call.inputs));
+          call.imported, call.imported.roots(), [](NodeId) { return false; },
+          values_of_nodes(call.imported, call.inputs));
       const std::string title = "at fault: the rewriting, but no rule that can be switched off";
       return title + "\n" + write_program(whole, title, call);
     }

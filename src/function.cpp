@@ -1,5 +1,5 @@
-// function(): checks what the user gives, adds default updates, and compiles (compile.cpp). What it makes is called by
-// call/callable.cpp.
+// function(): checks the user's arguments, adds default updates, and compiles (compile.cpp). Calls are
+// in call/callable.cpp.
 #include <croton/function.hpp>
 #include <croton/views.hpp>
 
@@ -28,36 +28,36 @@ namespace {
 
 using builder::describe;
 
-std::string in_line(Where where) { return fmt::format("function ({})", describe(where)); }
+std::string function_at(Where where) { return fmt::format("function ({})", describe(where)); }
 
 void check_update(const Variable& target, const Variable& value, Where where) {
   if (!target.defined() || !target.node()->shared) {
-    throw TypeError(fmt::format("{}: an update must change a shared variable, but {}", in_line(where),
+    throw TypeError(fmt::format("{}: an update must change a shared variable, but {}", function_at(where),
                                 target.defined() ? describe(target) : "the variable is empty"));
   }
   if (!value.defined())
-    throw TypeError(fmt::format("{}: {}, but its update is empty", in_line(where), describe(target)));
+    throw TypeError(fmt::format("{}: {}, but its update is empty", function_at(where), describe(target)));
   if (target.dtype() != value.dtype()) {
     const std::string_view wanted = name_of(target.dtype());
     const std::string by_flag = is_float(target.dtype()) ? fmt::format("set floatX={}, or ", wanted) : "";
     throw TypeError(fmt::format("{}: {}, but its update has dtype {}; it must be {}: {}cast it with astype to {}",
-                                in_line(where), describe(target), name_of(value.dtype()), wanted, by_flag, wanted));
+                                function_at(where), describe(target), name_of(value.dtype()), wanted, by_flag, wanted));
   }
   if (target.rank() != value.rank()) {
-    throw TypeError(fmt::format("{}: {}, but its update has {} dimension(s), not {}", in_line(where), describe(target),
-                                value.rank(), target.rank()));
+    throw TypeError(fmt::format("{}: {}, but its update has {} dimension(s), not {}", function_at(where),
+                                describe(target), value.rank(), target.rank()));
   }
   for (int axis = 0; axis < target.rank(); ++axis) {
     if (value.type().broadcasts(axis) && !target.type().broadcasts(axis)) {
       throw TypeError(
           fmt::format("{}: {}, but its update is {}: the broadcastable axis {} of that does not fit the variable's",
-                      in_line(where), describe(target), value.type().to_string(), axis));
+                      function_at(where), describe(target), value.type().to_string(), axis));
     }
   }
 }
 
-/// Warns where a scan gives new values of shared variables that the function does not give them: a mistake that nothing
-/// else shows.
+/// Warns if a scan computes new values of shared variables which the function does not assign: a mistake that is hard
+/// to see otherwise.
 void warn_of_dropped_updates(const builder::ImportRequest& request, Where where) {
   std::vector<Variable> roots = request.outputs;
   for (const auto& [target, value] : request.updates) roots.push_back(value);
@@ -75,13 +75,13 @@ void warn_of_dropped_updates(const builder::ImportRequest& request, Where where)
       std::cerr << fmt::format(
           "croton: warning: {}: {} is updated by the scan ({}), and not by this function; pass the scan's updates to "
           "it\n",
-          in_line(where), describe(target), describe(node->where));
+          function_at(where), describe(target), describe(node->where));
     }
   }
 }
 
-/// Default updates of all shared variables that the outputs and updates use, as far as nothing else updates them. What
-/// is behind an input, or behind what a given stands in for, is not used.
+/// Adds the default updates of all shared variables that the outputs and updates use and that have no other update.
+/// Variables that are used only through an input or a replaced variable do not count.
 void add_default_updates(builder::ImportRequest& request) {
   std::unordered_set<const builder::Node*> seen, updated;
   for (const Variable& input : request.inputs) seen.insert(input.node());
@@ -90,7 +90,7 @@ void add_default_updates(builder::ImportRequest& request) {
   for (const auto& [from, to] : request.givens) givens.emplace(from.node(), to);
   std::vector<Variable> pending = request.outputs;
   for (const auto& [target, value] : request.updates) pending.push_back(value);
-  std::ranges::reverse(pending);  // so that the first output is looked at first, which decides the order of updates
+  std::ranges::reverse(pending);  // so that the first output is visited first, which determines the order of updates
   const auto update = [&](builder::Node& node) {
     const Variable target(node.shared_from_this());
     const Variable& value = node.shared->default_update;
@@ -117,8 +117,7 @@ void add_default_updates(builder::ImportRequest& request) {
   }
 }
 
-/// Copies on other devices of what is updated get the new value too, but those that an update of their own is given
-/// for.
+/// Adds updates of the copies of updated variables on other devices, except copies that have another update.
 void update_copies(builder::ImportRequest& request) {
   std::unordered_set<const builder::Node*> updated;
   for (const auto& [target, value] : request.updates) updated.insert(target.node());
@@ -131,8 +130,8 @@ void update_copies(builder::ImportRequest& request) {
   }
 }
 
-/// What is given for a variable, as one of its type: of sizes that only the new one states nothing is known then.
-Variable stand_in(const Variable& from, const Variable& to, Where where) {
+/// A given value with the type of its variable: sizes that only the new value states become unknown.
+Variable checked_given(const Variable& from, const Variable& to, Where where) {
   bool fits = from.dtype() == to.dtype() && from.rank() == to.rank();
   std::vector<int> stated;
   for (int axis = 0; fits && axis < from.rank(); ++axis) {
@@ -144,14 +143,14 @@ Variable stand_in(const Variable& from, const Variable& to, Where where) {
   throw TypeError(fmt::format(
       "{}: givens: {} cannot stand in for {}: it must have the same dtype, as many dimensions, and all sizes that are "
       "stated",
-      in_line(where), describe(to), describe(from)));
+      function_at(where), describe(to), describe(from)));
 }
 
 Function make_function(const std::string& name, std::vector<detail::InputRules> inputs, bool single,
                        builder::Imported imported) {
   auto callable = std::make_shared<detail::Callable>(
       detail::compile_function(name, std::move(inputs), single, std::move(imported)));
-  callable->placed();  // by the flags of now, so that errors are raised here, not by a call
+  callable->placed();  // with the current flags, so that errors are raised here, not by a call
   return Function(std::move(callable));
 }
 
@@ -163,18 +162,18 @@ Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions op
   for (const In& in : inputs) {
     if (!in.variable.defined()) {
       throw TypeError(fmt::format("{}: input {} of {} is an empty Variable; it was never given an expression",
-                                  in_line(where), request.inputs.size() + 1, inputs.size()));
+                                  function_at(where), request.inputs.size() + 1, inputs.size()));
     }
     if (in.variable.node()->shared) {
-      throw TypeError(
-          fmt::format("{}: {} is a shared variable; use givens to replace it", in_line(where), describe(in.variable)));
+      throw TypeError(fmt::format("{}: {} is a shared variable; use givens to replace it", function_at(where),
+                                  describe(in.variable)));
     }
     request.inputs.push_back(in.variable);
   }
   for (const Out& out : outputs.outputs) {
     if (!out.variable.defined()) {
       throw TypeError(fmt::format("{}: output {} of {} is an empty Variable; was the symbolic variable overwritten?",
-                                  in_line(where), request.outputs.size() + 1, outputs.outputs.size()));
+                                  function_at(where), request.outputs.size() + 1, outputs.outputs.size()));
     }
     request.outputs.push_back(out.variable);
   }
@@ -183,18 +182,18 @@ Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions op
     check_update(target, value, where);
     for (std::size_t j = 0; j < i; ++j) {
       if (options.updates[j].first == target)
-        throw ValueError(fmt::format("{}: {} is updated twice", in_line(where), describe(target)));
+        throw ValueError(fmt::format("{}: {} is updated twice", function_at(where), describe(target)));
     }
     request.updates.emplace_back(target, value);
   }
   for (const auto& [from, to] : options.givens) {
     if (!from.defined() || !to.defined())
-      throw TypeError(fmt::format("{}: givens hold an empty Variable", in_line(where)));
+      throw TypeError(fmt::format("{}: givens hold an empty Variable", function_at(where)));
     if (std::ranges::find(request.inputs, from) != request.inputs.end()) {
-      throw ValueError(
-          fmt::format("{}: givens replace the input {}; leave it out of the inputs", in_line(where), describe(from)));
+      throw ValueError(fmt::format("{}: givens replace the input {}; leave it out of the inputs", function_at(where),
+                                   describe(from)));
     }
-    request.givens.emplace_back(from, stand_in(from, to, where));
+    request.givens.emplace_back(from, checked_given(from, to, where));
   }
   if (!options.no_default_updates) add_default_updates(request);
   update_copies(request);
@@ -210,8 +209,8 @@ Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions op
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (imported.used[i] || on_unused == UnusedInput::ignore) continue;
     const std::string message =
-        fmt::format("{}: nothing depends on the input {}; leave it out, or pass on_unused_input=ignore", in_line(where),
-                    describe(inputs[i].variable));
+        fmt::format("{}: nothing depends on the input {}; leave it out, or pass on_unused_input=ignore",
+                    function_at(where), describe(inputs[i].variable));
     if (on_unused == UnusedInput::raise) throw UnusedInputError(message);
     std::cerr << "croton: warning: " << message << "\n";
   }

@@ -1,4 +1,4 @@
-// Looking inside a compiled function: its graph, plan and kernels, and the texts that compilers get.
+// Inspection of a compiled function: its graph, plan and kernels, and the input and output of compilers.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -46,14 +46,14 @@ std::string Function::rewrites() const {
 
 namespace {
 
-/// Overrides with more behind them, which win.
+/// Overrides, followed by more overrides, which have priority.
 std::string joined(const std::string& schedule, const std::string& more) {
   return schedule + (schedule.empty() || more.empty() ? "" : "+") + more;
 }
 
 bool is_cuda(std::string_view target) { return target == "cuda" || target.starts_with("cuda:"); }
 
-/// The kernels of one launch, for sizes that stand for any.
+/// The kernels of one launch, for default sizes.
 std::vector<runtime::BoundKernel> show_launch(const runtime::Executable& executable, const plan::Launch& launch,
                                               bool small) {
   std::vector<runtime::BoundKernel> kernels;
@@ -70,7 +70,7 @@ std::vector<runtime::BoundKernel> show_launch(const runtime::Executable& executa
   return kernels;
 }
 
-/// How the kernels of one text are launched with these sizes.
+/// The text of the launch of one text's kernels with these sizes.
 std::string print_launch(std::span<const runtime::BoundKernel> kernels, const codegen::Schedule& schedule, bool cuda) {
   std::string sizes;
   std::int64_t items = 0;
@@ -93,7 +93,7 @@ std::string print_launch(std::span<const runtime::BoundKernel> kernels, const co
 
 void dump_small(const runtime::Executable& executable, const plan::Launch& launch,
                 const std::vector<runtime::BoundKernel>& shown, const std::string& architecture) {
-  // Programs for a try need no more than a million elements, if the text is the same for so few.
+  // Dumped programs use at most a million elements, if the text is the same for these sizes.
   std::vector<runtime::BoundKernel> small = show_launch(executable, launch, true);
   const bool same = std::ranges::equal(
       small, shown, {}, [](const auto& k) { return k.launch.variant; }, [](const auto& k) { return k.launch.variant; });
@@ -303,7 +303,7 @@ void print_tree(const Variable& v, int depth, std::unordered_map<const builder::
     text += fmt::format("{:{}}...\n", "", depth * 2 + 2);
     return;
   }
-  constexpr int max_depth = 200;  // a printout, not a traversal: deep graphs are cut
+  constexpr int max_depth = 200;  // this recursive printout omits deeper nodes
   if (depth >= max_depth && !node.inputs.empty()) {
     text += fmt::format("{:{}}... (deeper)\n", "", depth * 2 + 2);
     return;

@@ -20,14 +20,14 @@ namespace {
 
 using expr::NodeId;
 
-/// What there is in an array, by the kinds of the flag.
+/// Counts and range of an array's elements, by the kinds of the flag.
 struct Contents {
   std::int64_t nan = 0, inf = 0, big = 0, zeros = 0, negatives = 0, first_bad = -1;
-  double min = std::numeric_limits<double>::infinity(), max = -min;  // of the finite ones; absolute of complex ones
+  double min = std::numeric_limits<double>::infinity(), max = -min;  // of finite elements; of complex ones |z|
 
   Contents(const Array& array, std::string_view kinds) {
     if (is_discrete(array.dtype())) {
-      for (std::int64_t i = 0; i < array.size(); ++i) note(array.as_double(i));
+      for (std::int64_t i = 0; i < array.size(); ++i) count_value(array.as_double(i));
       return;
     }
     const bool no_nan = base::has_word(kinds, "nan"), no_inf = base::has_word(kinds, "inf"),
@@ -41,7 +41,7 @@ struct Contents {
       inf += is_inf ? 1 : 0;
       big += is_big && !is_inf ? 1 : 0;
       if (first_bad < 0 && ((is_nan && no_nan) || (is_inf && (no_inf || no_big)) || (is_big && no_big))) first_bad = i;
-      if (!is_nan && !is_inf) note(is_complex(array.dtype()) ? std::abs(value) : value.real());
+      if (!is_nan && !is_inf) count_value(is_complex(array.dtype()) ? std::abs(value) : value.real());
     }
   }
   bool bad() const { return first_bad >= 0; }
@@ -66,7 +66,7 @@ struct Contents {
   }
 
  private:
-  void note(double value) {
+  void count_value(double value) {
     min = std::min(min, value);
     max = std::max(max, value);
     zeros += value == 0 ? 1 : 0;
@@ -95,23 +95,23 @@ std::string name_of_node(const expr::Arena& arena, NodeId node) {
                      line);
 }
 
-/// A node whose value is bad while its inputs are well.
-struct Found {
+/// A node whose value is bad although its inputs are not.
+struct FaultyNode {
   NodeId node = expr::no_node;
   std::vector<Array> inputs;
   Array value;
 };
 
-/// Those nodes, in the order in which the user's graph was built, and all that are bad.
+/// These nodes, in the order in which the user's graph was built, and for all nodes whether their values are bad.
 struct Faults {
-  std::vector<Found> found;
+  std::vector<FaultyNode> found;
   std::vector<bool> bad;  // by node
 
-  explicit Faults(const GuardedCall& call) : bad(call.written.arena.size()) {
-    const expr::Arena& arena = call.written.arena;
-    expr::evaluate(call.written, call.inputs, [&](const expr::EvaluatedNode& at) {
+  explicit Faults(const GuardedCall& call) : bad(call.imported.arena.size()) {
+    const expr::Arena& arena = call.imported.arena;
+    expr::evaluate(call.imported, call.inputs, [&](const expr::EvaluatedNode& at) {
       if (at.node >= arena.size()) return;
-      // A constant says what the program says: it is at no fault, and what it makes of others is.
+      // A constant is what the program states: it is not a fault, but the results that it makes bad are.
       if (arena.op(at.node).is(expr::Core::const_)) return;
       bad[at.node] = Contents(at.value, call.kinds).bad();
       if (!bad[at.node] || !Contents(at.value, fuse::guarded_kinds(arena.op(at.node), call.kinds)).bad()) return;
@@ -120,36 +120,37 @@ struct Faults {
       }
       found.push_back({at.node, {at.inputs.begin(), at.inputs.end()}, at.value});
     });
-    std::ranges::sort(found, {}, &Found::node);
+    std::ranges::sort(found, {}, &FaultyNode::node);
   }
 
-  /// The first of them from which one bad value led to another up to one of the nodes; nullptr if there is none.
-  const Found* first_before(const expr::Arena& arena, const std::vector<NodeId>& nodes) const {
-    std::vector<bool> led(bad.size());
-    for (const NodeId node : nodes) led[node] = bad[node];
+  /// The first of these nodes from which a path of bad values leads to one of `nodes`; nullptr if there is none.
+  const FaultyNode* first_leading_to(const expr::Arena& arena, const std::vector<NodeId>& nodes) const {
+    std::vector<bool> leads(bad.size());
+    for (const NodeId node : nodes) leads[node] = bad[node];
     for (NodeId node = static_cast<NodeId>(bad.size()); node-- > 0;) {
-      if (!led[node]) continue;
-      for (const NodeId input : arena.inputs(node)) led[input] = led[input] || bad[input];
+      if (!leads[node]) continue;
+      for (const NodeId input : arena.inputs(node)) leads[input] = leads[input] || bad[input];
     }
-    const auto first = std::ranges::find_if(found, [&](const Found& fault) { return led[fault.node]; });
+    const auto first = std::ranges::find_if(found, [&](const FaultyNode& fault) { return leads[fault.node]; });
     return first == found.end() ? nullptr : &*first;
   }
 };
 
-/// What made the value that a kernel refused. That is a node of the rewritten graph: nodes of the same line of the
-/// user's stand for it, else the results; a value that neither was made of is one that the user has dealt with.
-const Found* cause(const Faults& faults, const expr::Graph& written, const expr::Origin& refused) {
+/// The node that made the value that a kernel rejected. The rejected node is in the rewritten graph, so the search goes
+/// back from nodes with the same line of the user or, if no faulty node leads to them, from the results; bad values
+/// that lead to neither are handled by the user's program.
+const FaultyNode* cause(const Faults& faults, const expr::Graph& imported, const expr::Origin& refused) {
   std::vector<NodeId> of_line;
   for (NodeId node = 0; node < faults.bad.size(); ++node) {
-    if (faults.bad[node] && written.arena.origin(node).where == refused.where) of_line.push_back(node);
+    if (faults.bad[node] && imported.arena.origin(node).where == refused.where) of_line.push_back(node);
   }
-  if (const Found* found = faults.first_before(written.arena, of_line)) return found;
-  if (const Found* found = faults.first_before(written.arena, written.roots())) return found;
+  if (const FaultyNode* found = faults.first_leading_to(imported.arena, of_line)) return found;
+  if (const FaultyNode* found = faults.first_leading_to(imported.arena, imported.roots())) return found;
   return faults.found.empty() ? nullptr : &faults.found.front();
 }
 
-std::string describe(const GuardedCall& call, const Found& found) {
-  const expr::Arena& arena = call.written.arena;
+std::string describe(const GuardedCall& call, const FaultyNode& found) {
+  const expr::Arena& arena = call.imported.arena;
   const Contents contents(found.value, call.kinds);
   const std::string shape = Type{found.value.dtype(), found.value.shape()}.to_string();
   const bool leaf = arena.op(found.node).kind == expr::Kind::Leaf;
@@ -168,7 +169,7 @@ std::string describe(const GuardedCall& call, const Found& found) {
 void raise_nan_error(const GuardedCall& call, const runtime::GuardFailure& failure) {
   const expr::Arena& arena = failure.executable->program.graph.arena;
   const Faults faults(call);
-  if (const Found* found = cause(faults, call.written, arena.origin(failure.node)))
+  if (const FaultyNode* found = cause(faults, call.imported, arena.origin(failure.node)))
     throw NanError(describe(call, *found));
   std::string text = fmt::format(
       "{}: nan_guard: a kernel met it in {}; run node by node, as the graph was written, none of its nodes is at "

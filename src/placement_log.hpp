@@ -1,4 +1,4 @@
-// The placement log: where each op runs and why, and what calls send between devices (devices.cpp).
+// The placement log: the device of each op with the reason, and the transfers of calls (devices.cpp).
 #pragma once
 
 #include <croton/device.hpp>
@@ -13,14 +13,14 @@
 
 namespace croton::detail {
 
-/// Whether anybody wants it now. What a stream throws while it is written to is not the call's error.
+/// Whether the log is on. The log functions ignore errors of the stream, which are not errors of the call.
 bool logs_placement(const base::Flags& flags);
 void log_placement(const std::string& function, const Planned& planned) noexcept;
 void log_call(const std::string& function, std::span<const runtime::Transferred> transfers,
               const runtime::Executable& executable) noexcept;
-/// A line for each op, in the order in which they run.
+/// One line for each op, in the order in which they run.
 std::string print_placement(const Planned& planned);
-/// Transfers in words.
+/// Transfers with the names of variables and devices.
 std::vector<TransferInfo> describe_transfers(std::span<const runtime::Transferred> transfers,
                                              const runtime::Executable& executable);
 

@@ -36,7 +36,7 @@ std::vector<Array> run_graph(expr::Graph graph, std::span<const Array> inputs, c
       arrays.arguments.push_back(&values.emplace_back(inputs[i].contiguous()));
       continue;
     }
-    arrays.shared.push_back(&values.emplace_back(inputs[i].copy()));  // updates write over it
+    arrays.shared.push_back(&values.emplace_back(inputs[i].copy()));  // a copy, because updates overwrite it
     arrays.copies.push_back(&copies.emplace_back());
     arrays.versions.push_back(0);
   }
@@ -78,7 +78,7 @@ GraphPart cut_graph(const expr::Graph& graph, std::span<const NodeId> roots, con
     if (!needed[id] || !ends(id) || from.scalar_value(id)) continue;
     to.set_origin(to.add_origin(from.origin(id)));
     if (from.op(id).is(expr::Core::input)) input_of[from.attrs(id).integer("index")] = part.inputs.size();
-    // Names of the user's may be anything, and the text of the part is read back.
+    // The user's names may have any characters, but the text of the part is parsed again.
     moved[id] =
         part.graph.add_input("x" + std::to_string(part.inputs.size()), static_type(from, id), expr::Role::argument);
     part.inputs.push_back(values[id]);
@@ -104,7 +104,7 @@ GraphPart cut_graph(const expr::Graph& graph, std::span<const NodeId> roots, con
 
 namespace {
 
-/// The axes of the inputs that have one size, by its node.
+/// The axes of inputs that have the same size, by the node of the size.
 std::map<NodeId, std::vector<std::pair<std::size_t, int>>> axes_by_size(const GraphPart& part) {
   std::map<NodeId, std::vector<std::pair<std::size_t, int>>> axes;
   const expr::Arena& arena = part.graph.arena;
@@ -120,16 +120,16 @@ std::map<NodeId, std::vector<std::pair<std::size_t, int>>> axes_by_size(const Gr
 
 }  // namespace
 
-GraphPart cut_sizes(GraphPart part, const std::function<bool(const GraphPart&)>& shows) {
+GraphPart cut_sizes(GraphPart part, const std::function<bool(const GraphPart&)>& shows_fault) {
   const auto try_cut = [&](const std::vector<std::pair<std::size_t, int>>& axes, std::int64_t first,
                            std::int64_t last) {
     GraphPart smaller = part;
     for (const auto& [input, axis] : axes)
       smaller.inputs[input] = smaller.inputs[input].slice(axis, first, last).copy();
     try {
-      if (!shows(smaller)) return false;
+      if (!shows_fault(smaller)) return false;
     } catch (const Error&) {
-      return false;  // sizes that do not fit
+      return false;  // inconsistent sizes
     }
     part = std::move(smaller);
     return true;
@@ -137,7 +137,7 @@ GraphPart cut_sizes(GraphPart part, const std::function<bool(const GraphPart&)>&
   for (const auto& [size, axes] : axes_by_size(part)) {
     const auto count = [&, axis = axes[0]] { return part.inputs[axis.first].shape(axis.second); };
     if (count() > 1 && try_cut(axes, 0, 1)) continue;
-    // One half or the other, then without a quarter at either end, and so on.
+    // Tries each half, then removes a quarter at either end, and so on.
     for (std::int64_t step = count() / 2; step > 0;) {
       const std::int64_t n = count();
       if (step < n && (try_cut(axes, 0, n - step) || try_cut(axes, step, n)))

@@ -15,7 +15,7 @@ namespace croton::detail {
 void apply_settings(const base::Flags& flags) {
   static constinit std::atomic<const base::Flags*> applied{nullptr};
   if (applied.load(std::memory_order_acquire) == &flags) return;
-  runtime::place_of(flags.device, flags.allow_soft_placement);  // raises where there is no such device
+  runtime::place_of(flags.device, flags.allow_soft_placement);  // raises if there is no such device
   runtime::cpu::ThreadPool::instance().set_threads(base::to_int(flags.threads));
   runtime::cpu::Blas::configure(flags.blas);
   runtime::cpu::Dnn::configure(flags.dnn);

@@ -1,4 +1,4 @@
-// Flags that parts of the runtime keep as settings of their own.
+// Flags that parts of the runtime keep as settings.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace croton::detail {
 
-/// Hands the flags to these parts, where they have changed since the last time.
+/// Copies the flags to these parts, if they have changed since the last time.
 void apply_settings(const base::Flags& flags = base::config());
 
-/// From now on calls are recorded, and the trace is written to the file when the process ends (trace.cpp). Empty: as it
-/// was.
+/// Records calls from now on, and writes the trace to the file when the process ends (trace.cpp). An empty path
+/// changes nothing.
 void trace_to(const std::string& path);
 
 }  // namespace croton::detail

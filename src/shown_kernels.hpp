@@ -1,4 +1,4 @@
-// The kernels of an executable as they are shown: what Function::kernels and `croton inspect` share.
+// Descriptions of an executable's kernels: shared code of Function::kernels and `croton inspect`.
 #pragma once
 
 #include <croton/function.hpp>
@@ -11,8 +11,8 @@
 
 namespace croton::detail {
 
-/// For "cpu", "cuda" or "cuda:sm_90", or, for no target, for where each launch runs; ValueError for other targets.
-/// `schedule`: overrides. `simulated`: where that is a GPU, it is a simulated one.
+/// The kernels for the target "cpu", "cuda" or "cuda:sm_90" or, if the target is empty, for the device of each launch;
+/// ValueError for other targets. `schedule`: overrides. `simulated`: whether GPUs are simulated ones.
 std::vector<KernelInfo> show_kernels(const runtime::Executable& executable, const std::string& target,
                                      std::string_view schedule = {}, bool simulated = false);
 

@@ -1,4 +1,4 @@
-// Traces as programs see them.
+// The public interface of traces.
 #include <croton/trace.hpp>
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ std::string_view name_of(runtime::LaunchKind kind) {
   return names[base::ordinal(kind)];
 }
 
-/// The names of what a launch computes, without an end where there are many.
+/// The names of a launch's results, shortened if there are many.
 std::string title_of(const runtime::TracedWork& work) {
   constexpr std::size_t most = 3;
   const expr::Graph& graph = work.executable->program.graph;
@@ -131,7 +131,7 @@ void trace_to(const std::string& path) {
     const pid_t process = getpid();
     std::unique_ptr<Trace> trace;
     ~AtEnd() {
-      if (!trace || process != getpid()) return;  // a forked child has its parent's trace, and no file of its own
+      if (!trace || process != getpid()) return;  // a forked child has its parent's trace, which only the parent writes
       try {
         trace->write(path);
       } catch (const std::exception& error) {

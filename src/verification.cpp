@@ -15,11 +15,11 @@
 namespace croton::detail {
 namespace {
 
-// Rewritten and fused code computes the same by other formulas, whose own bounds are alike but not equal.
+// Rewritten and fused code uses other formulas, whose bounds are similar but not equal.
 constexpr double margin = 4;
 
 struct FloatFormat {
-  int digits;        // of the significand, with the hidden one
+  int digits;        // of the significand, with the hidden bit
   int min_exponent;  // of the smallest normal number
   double max;
 };
@@ -53,7 +53,7 @@ bool finite(const Array& array, std::int64_t at) {
   const std::complex<double> value = array.as_complex(at);
   return std::isfinite(value.real()) && std::isfinite(value.imag());
 }
-/// Of integers to the last one, which a double would not tell.
+/// The distance of two elements; for integers it is positive even if their doubles are equal.
 double distance(const Array& a, const Array& b, std::int64_t at) {
   if (is_complex(a.dtype())) return std::abs(a.as_complex(at) - b.as_complex(at));
   if (is_discrete(a.dtype()) && is_discrete(b.dtype())) {
@@ -116,7 +116,7 @@ std::optional<std::string> Expected::fault(std::size_t i, const Array& got, bool
     return fmt::format("it is {}, and should be {}", Type{got.dtype(), got.shape()}.to_string(),
                        Type{narrow.dtype(), narrow.shape()}.to_string());
   }
-  const auto say = [&](std::int64_t at, const std::string& what) {
+  const auto describe_element = [&](std::int64_t at, const std::string& what) {
     return fmt::format("element [{}] is {} where {} is exact{}", fmt::join(index_of(at, got.shape()), ", "),
                        text_of(got, at), text_of(exact, at), what);
   };
@@ -124,25 +124,26 @@ std::optional<std::string> Expected::fault(std::size_t i, const Array& got, bool
   double most = 0;
   const double max = format_of(got.dtype()).max;
   for (std::int64_t at = 0; at < got.size(); ++at) {
-    const double may = allowed(i, at);
-    if (std::isinf(may)) continue;  // rounding decides it
+    const double limit = allowed(i, at);
+    if (std::isinf(limit)) continue;  // the result depends on rounding
     const bool fits = is_discrete(got.dtype()) || (finite(exact, at) && magnitude(exact, at) <= max);
     if (!fits || !finite(got, at)) {
-      // Beyond the numbers of its dtype, where the plain evaluation in that dtype is the judge.
+      // Values outside of the range of the dtype are compared with the plain evaluation in that dtype.
       const bool same =
           finite(got, at) == finite(narrow, at) && (finite(got, at) || got.as_double(at) == narrow.as_double(at) ||
                                                     std::isnan(got.as_double(at)) == std::isnan(narrow.as_double(at)));
-      const bool better = finite(got, at) ? forgiving || (finite(exact, at) && distance(got, exact, at) <= may)
+      const bool better = finite(got, at) ? forgiving || (finite(exact, at) && distance(got, exact, at) <= limit)
                                           : !finite(narrow, at) && !std::isnan(got.as_double(at));
-      if (!same && !better) return say(at, "");
+      if (!same && !better) return describe_element(at, "");
       continue;
     }
     const double error = distance(got, exact, at);
-    if (error <= may || error / std::max(may, 1e-300) <= most) continue;
-    most = error / std::max(may, 1e-300);
-    worst = say(at, is_discrete(got.dtype())
-                        ? ""
-                        : fmt::format(": an error of {:.3g}, of which rounding may make {:.3g}", error, may));
+    if (error <= limit || error / std::max(limit, 1e-300) <= most) continue;
+    most = error / std::max(limit, 1e-300);
+    worst = describe_element(
+        at, is_discrete(got.dtype())
+                ? ""
+                : fmt::format(": an error of {:.3g}, of which rounding may make {:.3g}", error, limit));
   }
   return worst;
 }
@@ -168,20 +169,20 @@ Expected::Largest Expected::largest(std::size_t i, const Array& got) const {
 }
 
 Verification verify_call(const CallToVerify& call) {
-  const Expected expected(call.written, call.inputs);
-  expr::Graph plain = call.written;
-  rewrite::Options least = call.rewriting;
-  least.optimizer = base::OptimizerMode::none;
-  rewrite::run(plain, least);
-  GraphRun apart = call.how;
-  apart.join = false;
-  const std::vector<Array> unfused = run_graph(plain, call.inputs, apart);
+  const Expected expected(call.imported, call.inputs);
+  expr::Graph plain = call.imported;
+  rewrite::Options minimal = call.rewriting;
+  minimal.optimizer = base::OptimizerMode::none;
+  rewrite::run(plain, minimal);
+  GraphRun unfused_run = call.how;
+  unfused_run.join = false;
+  const std::vector<Array> unfused = run_graph(plain, call.inputs, unfused_run);
 
   Verification result;
   for (std::size_t i = 0; i < call.results.size(); ++i) {
     const Array& fused = call.results[i];
     OutputCheck check{
-        .name = name_of_root(call.written, i), .dtype = fused.dtype(), .shape = fused.shape(), .index = {}};
+        .name = name_of_root(call.imported, i), .dtype = fused.dtype(), .shape = fused.shape(), .index = {}};
     const Expected::Largest most = expected.largest(i, fused);
     check.fused_ulp = most.ulp;
     check.allowed_ulp = most.allowed_ulp;
@@ -201,7 +202,7 @@ Verification verify_call(const CallToVerify& call) {
     for (std::size_t i = 0; i < got.size(); ++i) {
       const auto fault = expected.fault(i, got[i], fused && call.rewrites_specials);
       if (!fault) continue;
-      throw VerificationError(fmt::format("{}: {}{}: {}.\n{}", call.name, name_of_root(call.written, i),
+      throw VerificationError(fmt::format("{}: {}{}: {}.\n{}", call.name, name_of_root(call.imported, i),
                                           fused ? "" : " of the unfused graph", *fault,
                                           describe_fault(call, expected, fused)));
     }

@@ -1,4 +1,4 @@
-// mode=verify: a call's results against the graph as it was written, unfused and in double precision.
+// mode=verify: compares the results of a call with the imported graph, unfused and in double precision.
 #pragma once
 
 #include <croton/verification.hpp>
@@ -15,31 +15,31 @@
 
 namespace croton::detail {
 
-/// A call that has run and not yet changed anything.
+/// A call that has run and has not changed anything yet.
 struct CallToVerify {
-  std::string name;            // of the function
-  const expr::Graph& written;  // as imported
+  std::string name;             // of the function
+  const expr::Graph& imported;  // as imported
   rewrite::Options rewriting;
   bool rewrites_specials;      // rules may have removed a NaN or an infinity
-  std::vector<Array> inputs;   // of the graph, in its order, on the host
+  std::vector<Array> inputs;   // in the order of the graph, on the host
   std::vector<Array> results;  // outputs, then updates, on the host
-  GraphRun how;                // it was run
+  GraphRun how;                // how the call was run
 };
 
-/// VerificationError, with the fault looked for, if they differ by more than rounding.
+/// Verifies a call. VerificationError, with the fault that was found, if the results differ by more than rounding.
 Verification verify_call(const CallToVerify& call);
 
-/// What the results of a graph may be: in double precision with the bounds of rounding, and by the reference evaluator
-/// in their own dtypes, where infinities are judged by.
+/// The expected results of a graph: in double precision with bounds of rounding, and, for infinities, in their own
+/// dtypes by the reference evaluator.
 class Expected {
  public:
   Expected(const expr::Graph& graph, std::span<const Array> inputs);
 
-  /// How result `i` differs from what it may be; nothing where it does not. `forgiving`: a finite number may stand
-  /// where NaN or an infinity is expected.
+  /// A description of the difference between result `i` and the expected values; nothing if they agree. `forgiving`:
+  /// finite numbers are accepted where NaN or an infinity is expected.
   std::optional<std::string> fault(std::size_t i, const Array& got, bool forgiving) const;
   bool agrees(std::span<const Array> got, bool forgiving) const;
-  /// The largest error of result `i` in ULP, its element, and what is allowed there.
+  /// The largest error of result `i` in ULP, its element, and the allowed error there.
   struct Largest {
     double ulp = 0;
     double allowed_ulp = 0;
@@ -55,7 +55,7 @@ class Expected {
   std::vector<Array> narrow_;
 };
 
-/// What to say of a fault: the rule or the kernel, and where the minimal program is.
+/// The description of a fault: the rule or the kernel, and the path of the minimal program.
 std::string describe_fault(const CallToVerify& call, const Expected& expected, bool fused);
 
 }  // namespace croton::detail

@@ -1,6 +1,6 @@
-// verify_grad: analytic gradients against differences of the compiled function itself. It compiles functions, so it
-// stands beside function.cpp and uses the public interface only, but for lines: what is neither the user's function nor
-// a gradient comes from the caller's.
+// verify_grad: compares analytic gradients with finite differences of the compiled function. It compiles functions, so
+// it is in this folder, and uses only the public interface, except for lines: expressions that are neither the user's
+// function nor a gradient get the caller's line.
 #include <croton/complex.hpp>
 #include <croton/function.hpp>
 #include <croton/grad.hpp>
@@ -20,8 +20,8 @@ namespace {
 
 using Build = std::function<Variable(const std::vector<Variable>&)>;
 
-/// The inputs of the check: float points become float64, complex ones complex128, others stay as they are and are not
-/// differentiated.
+/// The inputs of the check: float points become float64, complex points complex128; other points do not change and are
+/// not differentiated.
 struct Inputs {
   std::vector<Variable> variables, differentiable;
   std::vector<Array> values;
@@ -49,21 +49,21 @@ struct Inputs {
   Outputs call(const Function& f) const { return f.call(std::vector<Argument>(values.begin(), values.end())); }
 };
 
-/// The parts of a complex number as two floats, as they lie in memory: so does a gradient.
+/// The elements as doubles: a complex number is two, as in memory, and so is its gradient.
 std::span<double> elements_of(Array& array) {
   if (!is_complex(array.dtype())) return array.data<double>();
   return {reinterpret_cast<double*>(array.data<std::complex<double>>().data()), 2 * base::to_size(array.size())};
 }
 
-/// sum(y r) with fixed numbers r in [0.5, 1.5): none is near 0, so that no element of y goes unseen.
-Variable weighed(const Variable& y, const Sizes& shape, std::uint64_t seed) {
-  if (is_complex(y.dtype())) return weighed(real(y), shape, seed) + weighed(imag(y), shape, seed + 100);
+/// sum(y r) with fixed numbers r in [0.5, 1.5): none is near 0, so that every element of y counts.
+Variable weighted_sum(const Variable& y, const Sizes& shape, std::uint64_t seed) {
+  if (is_complex(y.dtype())) return weighted_sum(real(y), shape, seed) + weighted_sum(imag(y), shape, seed + 100);
   return sum(y * constant(Array::uniform(DType::float64, shape, seed, 0.5, 1.5)));
 }
 
 /// The derivative along one element by the central difference of fourth order, (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) /
-/// 12h. Its own error is about h^4 |f^(5)| / 30, and that of rounding about 1e-16 |f| / h: with h = 1e-4 both are far
-/// below the tolerance.
+/// 12h. Its truncation error is about h^4 |f^(5)| / 30, and its rounding error about 1e-16 |f| / h: with h = 1e-4 both
+/// are far below the tolerance.
 double difference(const Inputs& inputs, const Function& cost, double& element) {
   const double at = element, h = 1e-4 * std::max(1.0, std::abs(at));
   const auto shifted = [&](double steps) {
@@ -109,19 +109,19 @@ double verify_grad(const Build& f, const std::vector<Array>& points, int order, 
   const Sizes shape = inputs.call(inputs.compile(y)).only().shape();
   const Variable cost = [&] {
     const builder::OriginScope origin(where);
-    return weighed(cast(y, promote(y.dtype(), DType::float64)), shape, seed);
+    return weighted_sum(cast(y, promote(y.dtype(), DType::float64)), shape, seed);
   }();
   const GradOptions options{.disconnected_inputs = Disconnected::ignore};
   const std::vector<Variable> gradients = grad(cost, inputs.differentiable, options, where);
   const double error = verify_first_order(inputs, cost, gradients);
   if (order == 1) return error;
 
-  // The gradient of the gradients, weighed anew so that no symmetry hides an error.
+  // The gradient of the gradients, with other weights, so that no symmetry hides an error.
   const Variable slope = [&] {
     const builder::OriginScope origin(where);
     Variable total = constant(Array(0.0));
     for (std::size_t i = 0; i < gradients.size(); ++i)
-      total = total + weighed(gradients[i], inputs.values[inputs.differentiable_at[i]].shape(), seed + 1 + i);
+      total = total + weighted_sum(gradients[i], inputs.values[inputs.differentiable_at[i]].shape(), seed + 1 + i);
     return total;
   }();
   return std::max(error, verify_first_order(inputs, slope, grad(slope, inputs.differentiable, options, where)));

@@ -1,5 +1,5 @@
-// Arrays as blocks in memory: making, viewing, converting, comparing. Random numbers, printing and files have files of
-// their own.
+// Arrays as blocks in memory: construction, views, conversion, comparison. Random numbers, printing and .npy files are
+// in other files of this folder.
 #include <croton/array.hpp>
 
 #include "base/array_bytes.hpp"
@@ -29,8 +29,8 @@ using base::bytes_of;
 using base::element_size;
 using base::shape_text;
 
-/// Bytes from the first element to the lowest byte used, and to the one after the highest. ShapeError if they cannot be
-/// counted.
+/// The byte offsets, from the first element, of the lowest byte used and of the byte after the highest. ShapeError if
+/// they overflow.
 std::pair<std::int64_t, std::int64_t> byte_extent(const Sizes& shape, const Sizes& strides, DType dtype) {
   std::int64_t low = 0;
   std::int64_t high = 0;
@@ -49,7 +49,7 @@ std::pair<std::int64_t, std::int64_t> byte_extent(const Sizes& shape, const Size
   return {low, *past};
 }
 
-/// True if the bytes that the two arrays span have any in common.
+/// Whether the byte ranges that the two arrays span overlap.
 bool may_overlap(const Array& a, const Array& b) {
   const auto [a_low, a_high] = byte_extent(a.shape(), a.strides(), a.dtype());
   const auto [b_low, b_high] = byte_extent(b.shape(), b.strides(), b.dtype());
@@ -62,7 +62,7 @@ bool is_aligned(const void* address, std::size_t alignment) {
   return reinterpret_cast<std::uintptr_t>(address) % alignment == 0;
 }
 
-/// Alignment of an element as a C++ object; a complex number needs that of its parts.
+/// Alignment of an element as a C++ object; a complex number has the alignment of its parts.
 std::size_t element_alignment(DType dtype) { return is_complex(dtype) ? size_of(dtype) / 2 : size_of(dtype); }
 
 std::size_t checked_axis(const Array& array, int axis) {
@@ -89,8 +89,9 @@ void convert(Array& to, const Array& from) {
 
 /// Writes one converted value to every element.
 void fill(Array& array, DType value_dtype, const void* value) {
-  const Sizes still(array.shape().size(), 0);
-  base::convert_elements(array.shape(), {array.raw(), array.dtype(), array.strides()}, {value, value_dtype, still});
+  const Sizes zero_strides(array.shape().size(), 0);
+  base::convert_elements(array.shape(), {array.raw(), array.dtype(), array.strides()},
+                         {value, value_dtype, zero_strides});
 }
 
 template <class T>
@@ -100,7 +101,7 @@ T load(const std::byte* from) {
   return value;
 }
 
-/// A type whose == is that of the numbers.
+/// The value as a type whose == compares numbers.
 template <class T>
 auto comparable(T value) {
   if constexpr (requires { value.bits; }) {
@@ -145,7 +146,7 @@ bool all_close_as(const Array& a, const Array& b, DType wide, double relative, d
   });
 }
 
-/// The shape with its -1 replaced by what the size leaves.
+/// The shape with its -1 replaced by the size that is left for this axis.
 Sizes resolved_shape(Sizes shape, const Array& array) {
   const auto unknown = std::find(shape.begin(), shape.end(), -1);
   const auto mismatch = [&] {
@@ -398,7 +399,7 @@ const std::byte* at_position(const Array& array, std::int64_t position) {
 }  // namespace
 
 double Array::as_double(std::int64_t position) const {
-  // Whoever asks for one element asks for all in a loop, most often of these.
+  // Fast paths: elements are often read one by one in a loop, most often of these dtypes.
   const std::byte* const at = at_position(*this, position);
   double value = 0;
   if (dtype_ == DType::float64) {
@@ -410,7 +411,7 @@ double Array::as_double(std::int64_t position) const {
     std::memcpy(&narrow, at, sizeof narrow);
     return narrow;
   }
-  // The real part lies first in a complex number.
+  // The real part is the first one in a complex number.
   const DType part = is_complex(dtype_) ? (dtype_ == DType::complex64 ? DType::float32 : DType::float64) : dtype_;
   base::convert_elements({}, {&value, DType::float64, {}}, {at, part, {}});
   return value;
@@ -470,8 +471,8 @@ Array Array::slice(int axis, std::int64_t start, std::int64_t stop, std::int64_t
   if (step == 0) throw ValueError("slice: the step must not be 0");
   const std::size_t a = checked_axis(*this, axis);
   const std::int64_t size = shape_[a];
-  // NumPy's rules: negative positions count from the end, then both are clipped to what a walk in this direction can
-  // meet.
+  // NumPy's rules: negative positions count from the end, then both are clipped to the range of the axis in the
+  // direction of the step.
   const std::int64_t lowest = step > 0 ? 0 : -1;
   const auto clipped = [&](std::int64_t position) {
     return std::clamp(position < 0 ? position + size : position, lowest, size + lowest);

@@ -1,5 +1,5 @@
-// The text of an array, as NumPy 2 prints it: elements aligned, lines of at most 75 columns, only three elements at
-// each end of an axis where there are more than 1000 elements in all.
+// The text of an array, as NumPy 2 prints it: aligned elements, lines of at most 75 columns, and only three elements at
+// each end of an axis if the array has more than 1000 elements.
 #include <croton/array.hpp>
 
 #include "base/array_bytes.hpp"
@@ -21,7 +21,7 @@ constexpr std::size_t line_width = 75;
 /// The elements that are printed, in C order: all, or those at the edges.
 struct Printed {
   Sizes shape;                  ///< of the printed elements
-  std::vector<bool> shortened;  ///< per axis, whether elements are left out after the first three
+  std::vector<bool> shortened;  ///< per axis, whether elements after the first three are omitted
   std::vector<const std::byte*> elements;
 };
 
@@ -117,7 +117,7 @@ std::vector<std::string> element_texts(const Printed& printed, DType dtype) {
   return complex_texts(printed.elements, dtype, scalar);
 }
 
-/// Puts the texts of elements between brackets and breaks lines.
+/// Joins the texts of elements with brackets and line breaks.
 class Layout {
  public:
   Layout(const Printed& printed, std::vector<std::string> texts) : printed_(printed), texts_(std::move(texts)) {}
@@ -125,7 +125,7 @@ class Layout {
   std::string text() { return printed_.shape.empty() ? texts_[0] : block(0, line_width); }
 
  private:
-  /// The elements of one index of the axes before `axis`; takes its texts in order.
+  /// The elements of one index of the axes before `axis`; it consumes the texts in order.
   std::string block(std::size_t axis, std::size_t width) {
     return axis + 1 == printed_.shape.size() ? row(axis, width) : rows(axis, width);
   }

@@ -1,5 +1,5 @@
-// Arrays of random numbers, the same on every machine for a seed (the normal ones up to the C library's log, sin and
-// cos).
+// Arrays of random numbers. A seed gives the same numbers on every machine (normal numbers: up to the C library's log,
+// sin and cos).
 #include <croton/array.hpp>
 
 #include <fmt/format.h>

@@ -1,11 +1,11 @@
-// The classes of characters, of a char: the functions of the C library are not defined for negative ones.
+// The classes of characters for any char: the functions of the C library are not defined for negative ones.
 #pragma once
 
 #include <cctype>
 
 namespace croton::base {
 
-/// 0 to 255.
+/// The code of a character, 0 to 255.
 constexpr unsigned char code_of(char c) { return static_cast<unsigned char>(c); }
 
 inline bool is_letter(char c) { return std::isalpha(code_of(c)) != 0; }

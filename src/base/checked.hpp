@@ -1,5 +1,5 @@
-// Integer arithmetic that says when it does not fit: sizes come from users and files, so every product and sum of them
-// goes through here before it reaches an allocation. And arithmetic that wraps, as that on data does.
+// Integer arithmetic with overflow checks, and integer arithmetic that wraps. Sizes come from users and files, so every
+// product and sum of them is checked before it reaches an allocation. Arithmetic on data wraps.
 #pragma once
 
 #include <concepts>
@@ -53,14 +53,14 @@ constexpr T wrapped_mul(T a, T b) {
   return result;
 }
 
-/// |value|, which of the lowest int64 no int64 holds.
+/// |value|, unsigned, because no int64 holds the magnitude of the lowest int64.
 template <std::integral T>
 constexpr std::uint64_t magnitude(T value) {
   const auto bits = static_cast<std::uint64_t>(value);
   return value < 0 ? 0 - bits : bits;
 }
 
-/// The value as To, or nothing if To does not have it.
+/// The value as To, or nothing if it does not fit.
 template <std::integral To, std::integral From>
 constexpr std::optional<To> checked_cast(From value) {
   if (!std::in_range<To>(value)) return std::nullopt;

@@ -14,21 +14,20 @@ namespace croton::base {
 namespace {
 
 struct Compiling {
-  ForkSafeMutex& mutex =
-      *new ForkSafeMutex;  // the number stays as it is during a fork, which copies memory page by page
+  ForkSafeMutex& mutex = *new ForkSafeMutex;  // `threads` must not change while fork copies the memory
   int threads = 0;
 };
 Compiling& compiling() {
-  static Compiling& kept = *new Compiling;  // never destroyed: calls may run while the process ends
-  return kept;
+  static Compiling& instance = *new Compiling;  // never destroyed: calls may run while the process ends
+  return instance;
 }
 
 thread_local constinit int depth = 0;
 constinit std::atomic<bool> lost{false};
 
-const bool noted = [] {
+const bool fork_handler_registered = [] {
   pthread_atfork(nullptr, nullptr, [] {
-    const int here = depth > 0 ? 1 : 0;  // a callback in a compilation may fork: the child goes on with that one
+    const int here = depth > 0 ? 1 : 0;  // a callback in a compilation may fork: the child continues this compilation
     if (std::exchange(compiling().threads, here) > here) lost = true;
   });
   return true;

@@ -1,12 +1,13 @@
-// Which threads compile. A process that is forked while another thread does would wait for ever for what that thread,
-// which the child does not have, has locked: in our caches of kernels, and in Clang and LLVM, whose locks nobody
-// outside of them can give back. Compiling in such a child is an error at once.
+// The count of threads that compile. If a process is forked while another thread compiles, the child does not have that
+// thread, but its memory has the locks that the thread held, in the caches of kernels and in Clang and LLVM, and nobody
+// can release them. So compiling in such a child is an error at once, instead of a deadlock.
 #pragma once
 
 namespace croton::base {
 
-/// While it lives, this thread compiles: functions, plans of calls or kernels. They nest. Error, in front of any lock,
-/// in a process that was forked (or whose parent was) while another thread compiled.
+/// While it lives, this thread compiles: functions, plans of calls or kernels. Objects of it nest. The
+/// constructor throws Error, before it takes a lock, in a process that was forked (or whose parent was) while
+/// another thread compiled.
 class Compilation {
  public:
   Compilation();
@@ -15,7 +16,7 @@ class Compilation {
   Compilation& operator=(const Compilation&) = delete;
 };
 
-/// Null, or why nothing can be compiled in this process any more: what Compilation's error says.
+/// Null, or the reason why this process cannot compile any more: the text of Compilation's error.
 const char* why_no_compilation() noexcept;
 
 }  // namespace croton::base

@@ -1,4 +1,5 @@
-// Who sees which value: settings of the process, changes of a thread's scopes over them, and the Flags that follow.
+// The values of flags that each thread sees: settings of the process, changes by scopes of a thread, and the
+// resulting Flags.
 #include <croton/config.hpp>
 #include <croton/error.hpp>
 
@@ -38,13 +39,13 @@ using Settings = std::array<Setting, flag_count>;
 
 using detail::Change;
 
-/// Of the scopes that this thread is in, the innermost value of `device`.
+/// The value of `device` in the innermost scope of this thread that sets it; empty if none does.
 std::string& thread_device() {
   thread_local std::string device;
   return device;
 }
 
-/// The changes of the scopes that this thread is in, outermost first.
+/// The changes by the scopes of this thread, outermost first.
 std::vector<Change>& thread_changes() {
   thread_local std::vector<Change> changes;
   return changes;
@@ -75,13 +76,14 @@ Settings settings_from_outside(std::vector<std::string>& warnings) {
   return settings;
 }
 
-/// Of the Registry: beside it, as one that could not be made is destroyed.
+/// The mutex of the Registry. It is not a member, because a Registry whose constructor throws is destroyed, and a
+/// ForkSafeMutex must not be.
 ForkSafeMutex& settings_mutex() {
   static ForkSafeMutex& mutex = *new ForkSafeMutex;
   return mutex;
 }
 
-/// The settings of the process, and every Flags that was ever seen.
+/// The settings of the process, and every Flags that was ever used.
 class Registry {
  public:
   Registry() { load(); }
@@ -126,7 +128,7 @@ class Registry {
 
   const Flags& interned(Texts texts) {
     std::string key;
-    for (const std::string& text : texts) key.append(text).push_back('\0');  // no value contains one
+    for (const std::string& text : texts) key.append(text).push_back('\0');  // no value contains a NUL
     std::unique_ptr<const Flags>& flags = seen_[key];
     if (!flags) flags = std::make_unique<const Flags>(typed_flags(std::move(texts)));
     return *flags;
@@ -136,8 +138,8 @@ class Registry {
   std::unordered_map<std::string, std::unique_ptr<const Flags>> seen_;
 };
 
-/// Made at first use; where that raises a ConfigError, each later use does too. Never destroyed: destructors of static
-/// objects may still ask for flags.
+/// Constructed at first use; if that raises a ConfigError, each later use raises it too. Never destroyed: destructors
+/// of static objects may still read flags.
 Registry& registry() {
   static Registry& instance = *new Registry;
   return instance;
@@ -192,14 +194,14 @@ namespace {
 void set_scopes(std::vector<Change> changes) {
   thread_changes() = std::move(changes);
   find_scoped_device();
-  detail::config_view.generation = 0;  // no generation: looked up again when next asked for
+  detail::config_view.generation = 0;  // no generation is 0, so the next config() refreshes the view
 }
 }  // namespace
 
 ThreadScopes::ThreadScopes() : changes_(thread_changes()) {}
 
-InScopes::InScopes(const ThreadScopes& scopes) { set_scopes(scopes.changes_); }
-InScopes::~InScopes() { set_scopes({}); }
+ScopesApplied::ScopesApplied(const ThreadScopes& scopes) { set_scopes(scopes.changes_); }
+ScopesApplied::~ScopesApplied() { set_scopes({}); }
 
 void reload_config() { registry().load(); }
 
@@ -225,7 +227,7 @@ change_flags::change_flags(std::string_view settings) {
     const std::size_t index = base::flag_index(assignment.name, assignment.origin);
     changes.push_back({scope_, index, base::canonical_value(flag_rows[index], assignment.value, assignment.origin)});
   }
-  base::detail::config_view = base::registry().view(changes);  // may raise: the last step that does
+  base::detail::config_view = base::registry().view(changes);  // the last step that may raise
   base::thread_changes().swap(changes);
   base::find_scoped_device();
 }
@@ -233,7 +235,7 @@ change_flags::change_flags(std::string_view settings) {
 change_flags::~change_flags() {
   std::erase_if(base::thread_changes(), [this](const Change& change) { return change.scope == scope_; });
   base::find_scoped_device();
-  base::detail::config_view.generation = 0;  // no generation: looked up again when next asked for
+  base::detail::config_view.generation = 0;  // no generation is 0, so the next config() refreshes the view
 }
 
 std::vector<FlagInfo> flags() {

@@ -1,6 +1,6 @@
 // Flags as the compiler and the runtime read them: one plain struct of typed values. Reading it on every call costs a
-// few nanoseconds (one thread-local and one atomic load). The table is flags.def; who may set a flag is in
-// <croton/config.hpp>.
+// few nanoseconds (one thread-local and one atomic load). The table is flags.def; <croton/config.hpp> lists the ways to
+// set a flag.
 #pragma once
 
 #include <croton/type.hpp>
@@ -27,13 +27,13 @@ inline constexpr std::size_t flag_count = 0
 #undef CROTON_FLAG
     ;
 
-/// The values of all flags. Immutable and never freed, and equal values are one object: a Flags may be kept by
-/// reference, and its address tells whether anything differs.
+/// The values of all flags. Objects are immutable and never freed, and equal values are one object: code may keep a
+/// reference to a Flags, and two addresses are equal if and only if all values are.
 struct Flags {
 #define CROTON_FLAG(kind, type, name, ...) type name{};
 #include "base/flags.def"
 #undef CROTON_FLAG
-  /// floatX, under a name in the style of this code.
+  /// floatX, by a name in the style of this code.
   DType float_x() const { return floatX; }
 
   /// The same values as text, in the order of flags.def.
@@ -47,23 +47,24 @@ struct ConfigView {
   std::uint64_t generation = 0;
 };
 
-/// A setting of a scope of a thread.
+/// A value that a scope of a thread sets.
 struct Change {
   std::uint64_t scope;
   std::size_t flag;
   std::string value;
 };
 
-/// What this thread saw last; valid while its generation is that of the process. Trivial, so that no guard is tested.
+/// The flags that this thread read last; valid while the generation is that of the process. The type is trivial, so
+/// that access needs no initialization guard.
 extern constinit thread_local ConfigView config_view;
-/// Goes up with every set_flag; never 0.
+/// Increases with every set_flag; never 0.
 extern constinit std::atomic<std::uint64_t> config_generation;
 const Flags& refresh_config_view();
 
 }  // namespace detail
 
-/// The flags that the calling thread sees now. ConfigError if the file or CROTON_FLAGS hold something that is not
-/// understood.
+/// The flags that the calling thread sees now. ConfigError if the file or CROTON_FLAGS cannot be parsed or has an
+/// unknown flag or value.
 inline const Flags& config() {
   const detail::ConfigView view = detail::config_view;
   if (view.generation == detail::config_generation.load(std::memory_order_acquire)) [[likely]]
@@ -71,43 +72,44 @@ inline const Flags& config() {
   return detail::refresh_config_view();
 }
 
-/// The value that a scope of this thread (change_flags) has given the flag `device`; empty: none has. A scope says
-/// something by being there, also where it says what the process says.
+/// The value of the flag `device` that a scope of this thread (change_flags) has set; empty if none has. A scope counts
+/// even if its value equals that of the process.
 const std::string& scoped_device();
 
-/// The scopes that a thread is in (change_flags), for another that works for it.
+/// The scopes (change_flags) of a thread, for another thread that works for it.
 class ThreadScopes {
  public:
-  /// Those of this thread, now.
+  /// The current scopes of this thread.
   ThreadScopes();
 
  private:
-  friend class InScopes;
+  friend class ScopesApplied;
   std::vector<detail::Change> changes_;  // outermost first
 };
 
-/// While it lives, this thread, which is in no scopes of its own, sees the flags as in those.
-class InScopes {
+/// While it lives, this thread, which must have no scopes itself, sees the flags as in `scopes`.
+class ScopesApplied {
  public:
-  explicit InScopes(const ThreadScopes& scopes);
-  ~InScopes();
-  InScopes(const InScopes&) = delete;
-  InScopes& operator=(const InScopes&) = delete;
+  explicit ScopesApplied(const ThreadScopes& scopes);
+  ~ScopesApplied();
+  ScopesApplied(const ScopesApplied&) = delete;
+  ScopesApplied& operator=(const ScopesApplied&) = delete;
 };
 
-/// Goes up whenever a flag of the process is set.
+/// Increases whenever a flag of the process is set.
 inline std::uint64_t config_generation() { return detail::config_generation.load(std::memory_order_acquire); }
 
-/// The flags of the process, without the scopes of this thread: what worker threads see.
+/// The flags of the process, without the scopes of this thread, as worker threads see them.
 const Flags& process_config();
 
 /// True if the value of a flag of kind list ("graph+plan") holds the word, or the word all.
 bool has_word(std::string_view list, std::string_view word);
 
-/// docs/use/flags.md: what `croton flags --markdown` writes.
+/// The text of docs/use/flags.md, which `croton flags --markdown` writes.
 std::string flags_markdown();
 
-/// Forgets what code has set and reads file and environment again. For tests; no other thread may use flags meanwhile.
+/// Discards values that code has set and reads file and environment again. For tests; no other thread may use
+/// flags meanwhile.
 void reload_config();
 
 }  // namespace croton::base

@@ -27,7 +27,7 @@ std::string_view trimmed(std::string_view text) {
 
 bool starts_with_quote(std::string_view text) { return !text.empty() && (text[0] == '"' || text[0] == '\''); }
 
-/// Takes a quoted value off the front of the text.
+/// Removes a quoted value from the front of the text and returns it.
 std::string take_quoted(std::string_view& text, const std::string& origin) {
   const std::size_t end = text.find(text[0], 1);
   if (end == std::string_view::npos) throw ConfigError(fmt::format("{}: the quote {} has no end", origin, text[0]));
@@ -40,7 +40,7 @@ std::string take_quoted(std::string_view& text, const std::string& origin) {
   throw ConfigError(fmt::format("{}: \"{}\" is not of the form name=value", origin, shown_text(item)));
 }
 
-/// Takes "name =" off the front of the text.
+/// Removes "name =" from the front of the text and returns the name.
 std::string take_name(std::string_view& text, std::string_view end_of_item, const std::string& origin) {
   const std::size_t end = text.find_first_of(end_of_item);
   const std::size_t equals = text.find('=');
@@ -59,7 +59,7 @@ std::string_view without_comment(std::string_view text) {
   return text;
 }
 
-/// Reads a file line by line and remembers the section.
+/// Parses a file line by line and keeps the current section.
 class FlagFileParser {
  public:
   explicit FlagFileParser(const std::string& file) : file_(file) {}
@@ -138,7 +138,8 @@ std::vector<FlagAssignment> parse_flag_file(std::string_view text, const std::st
 }
 
 std::vector<fs::path> flag_file_places() {
-  // Relative paths would make the current folder decide; environment() gives nothing in secure execution.
+  // Relative paths would depend on the current folder, so they are ignored. environment() returns nothing in
+  // secure execution.
   const auto absolute = [](const char* variable) -> std::optional<fs::path> {
     const auto value = environment(variable);
     if (!value || !value->starts_with('/')) return std::nullopt;

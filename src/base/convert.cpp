@@ -26,7 +26,7 @@ constexpr bool is_small_float = std::is_same_v<T, Half> || std::is_same_v<T, BFl
 template <class T>
 constexpr bool is_complex_type = std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
 
-/// memcpy, because elements of a caller's memory may be unaligned; a byte of a bool may be any.
+/// Uses memcpy, because elements of a caller's memory may be unaligned; the byte of a bool may have any value.
 template <class T>
 T load(const std::byte* from) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -77,7 +77,7 @@ void convert_row(std::byte* to, std::int64_t to_stride, const std::byte* from, s
   if (to_stride == to_bytes && from_stride == from_bytes) {
     if constexpr (std::is_same_v<To, From> && !std::is_same_v<To, bool>) {
       std::memcpy(to, from, to_size(n) * sizeof(To));
-    } else {  // strides known to the compiler: vectorises
+    } else {  // constant strides, so that the loop vectorises
       for (std::int64_t i = 0; i < n; ++i) store(to + i * to_bytes, converted<To>(load<From>(from + i * from_bytes)));
     }
     return;

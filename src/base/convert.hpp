@@ -1,6 +1,6 @@
-// Copies elements between strided blocks and converts them from one dtype to another: what `astype` and `copy` mean.
-// Float to integer truncates and saturates, NaN gives 0; integer to integer wraps; anything to bool asks whether it
-// differs from 0; complex to a real dtype (other than bool) is refused. Elements need no alignment.
+// Copies elements between strided blocks and converts them from one dtype to another; `astype` and `copy` use it. Float
+// to integer truncates and saturates, NaN gives 0; integer to integer wraps; any dtype to bool compares with 0; complex
+// to a real dtype (other than bool) is an error. Elements need no alignment.
 #pragma once
 
 #include "base/half.hpp"
@@ -53,11 +53,11 @@ decltype(auto) visit_dtype(DType dtype, F&& f) {
   return f(std::type_identity<std::complex<double>>{});
 }
 
-/// Truncates; out of range gives the nearest end, NaN gives 0.
+/// Truncates; a value out of range gives the nearest limit, NaN gives 0.
 template <class To, class From>
 To saturate(From value) {
   constexpr From lowest = static_cast<From>(std::numeric_limits<To>::min());
-  // One above the largest: a power of two, so exact in any float.
+  // The largest value plus one: a power of two, so exact in any float.
   constexpr From above = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
   if (value != value) return 0;
   if (value <= lowest) return std::numeric_limits<To>::min();
@@ -65,7 +65,7 @@ To saturate(From value) {
   return static_cast<To>(value);
 }
 
-/// A strided block to read from; strides in bytes, as many as the shape has sizes.
+/// A strided block to read from; one stride for each axis, in bytes.
 struct ConstBlock {
   const void* data;
   DType dtype;

@@ -13,7 +13,7 @@ namespace {
 struct Call {
   const std::function<void()>& work;
   std::exception_ptr error;
-  // For handlers of the process that say what ended it (SA_ONSTACK): each thread has its own.
+  // The alternate stack for the process's handlers of fatal signals (SA_ONSTACK): each thread needs its own.
   std::array<std::byte, 64 * 1024> signal_stack;
 };
 

@@ -1,4 +1,4 @@
-// Work that may recurse deeper than the stack of an ordinary thread goes.
+// Calls with a large stack, for work that may recurse deeper than the stack of an ordinary thread allows.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace croton::base {
 
-/// Does the work and waits for it, on a thread with a stack of so many bytes; where the system has none, on this one.
-/// What the work throws comes out here.
+/// Runs `work` on a thread with a stack of `bytes` bytes and waits for it; runs it on this thread if the system has no
+/// such thread. Exceptions of the work are rethrown here.
 void call_with_stack(std::size_t bytes, const std::function<void()>& work);
 
 }  // namespace croton::base

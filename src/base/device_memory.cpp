@@ -18,7 +18,7 @@ DeviceMemory* device_memory(std::uint16_t place) {
 
 void set_device_lookup(DeviceMemory* (*lookup)(std::uint16_t place)) { lookup_function.store(lookup); }
 
-std::uint16_t home_on(const std::string& device) {
+std::uint16_t home_place(const std::string& device) {
   if (device == "auto") return 0;
   const std::uint16_t place = parse_device(device).place();
   return place == DeviceName{}.place() ? 0 : place;

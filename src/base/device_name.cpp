@@ -20,7 +20,7 @@ namespace {
 constexpr int max_devices = 256;  // of one kind
 constexpr std::size_t max_kinds = 255;
 
-/// The words of kinds, by their number; none is ever taken out.
+/// The words of kinds, by their number; none is ever removed.
 struct Kinds {
   ForkSafeMutex& mutex = *new ForkSafeMutex;
   std::vector<std::string> words{"cpu", "cuda"};

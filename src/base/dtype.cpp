@@ -1,4 +1,4 @@
-// Names of dtypes and the rules by which they mix.
+// Names of dtypes and the rules of type promotion.
 #include <croton/error.hpp>
 #include <croton/type.hpp>
 
@@ -41,7 +41,7 @@ constexpr std::array<DTypeRow, dtype_count> rows{{
 
 const DTypeRow& row(DType dtype) { return rows[base::ordinal(dtype)]; }
 
-/// The signed integer of that many bytes; float64 where there is none, as in NumPy.
+/// The signed integer of that many bytes; float64 if there is none, as in NumPy.
 DType signed_of_size(std::size_t bytes) {
   if (bytes == 2) return DType::int16;
   if (bytes == 4) return DType::int32;
@@ -58,18 +58,18 @@ DType promote_integers(DType a, DType b) {
 
 DType promote_floats(DType a, DType b) {
   if (a == b) return a;
-  // Neither of float16 and bfloat16 holds the other's values.
+  // float16 and bfloat16 cannot represent each other's values.
   if (size_of(a) == size_of(b)) return DType::float32;
   return size_of(a) > size_of(b) ? a : b;
 }
 
-/// NumPy's rule: an integer of one byte fits any float, one of two bytes needs float32, a wider one float64.
+/// NumPy's rule: an integer of one byte fits any float, one of two bytes needs float32, and a wider one needs float64.
 DType promote_float_with_integer(DType floating, DType integer) {
   if (size_of(integer) == 1) return floating;
   return promote_floats(floating, size_of(integer) == 2 ? DType::float32 : DType::float64);
 }
 
-/// The float of a complex number's parts; other dtypes are their own part.
+/// The float dtype of a complex dtype's parts; any other dtype itself.
 DType part_of(DType dtype) {
   if (!is_complex(dtype)) return dtype;
   return dtype == DType::complex64 ? DType::float32 : DType::float64;

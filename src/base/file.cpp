@@ -38,7 +38,7 @@ Fault ask_hook(FileCall call) {
   return fault_hook ? fault_hook(call) : Fault{};
 }
 
-// Calls `function(most)` until no signal interrupts it; -1 and errno mean a failure, real or injected.
+// Calls `function(at_most)` until no signal interrupts it; -1 and errno mean a failure, real or injected.
 template <class Function>
 auto guarded(FileCall call, Function function) -> decltype(function(std::size_t{})) {
   for (;;) {
@@ -117,13 +117,13 @@ std::optional<std::vector<std::byte>> read_at(int folder, const char* name, cons
   return bytes;
 }
 
-// ---- the way to a private folder ----
+// ---- the path to a private folder ----
 
 bool writable_by_all(const struct stat& status) {
   return (status.st_mode & S_IWOTH) != 0 && (status.st_mode & S_ISVTX) == 0;
 }
 
-// Opens one component without following it, and creates it as a folder where it is missing.
+// Opens one component without following a link, and creates it as a folder if it is missing.
 Descriptor open_component(int folder, const std::string& name, const fs::path& path) {
   constexpr int attempts = 3;  // another process may create or remove the folder between the two calls
   for (int attempt = 0; attempt < attempts; ++attempt) {
@@ -144,7 +144,8 @@ std::string target_of(int link, const fs::path& path) {
   return {buffer.data(), to_size(size)};
 }
 
-// Walks from the root, component by component, so that each check is made on the very folder that is then entered.
+// Walks from the root, component by component, so that each folder is checked by the descriptor through which it is
+// then entered.
 class PrivatePath {
  public:
   explicit PrivatePath(const fs::path& path) {
@@ -154,13 +155,14 @@ class PrivatePath {
   }
 
   Descriptor open() {
-    while (!left_.empty()) step();
-    const struct stat status = status_of(here_.get(), walked_);
-    if (status.st_uid != ::geteuid()) refuse(walked_, fmt::format("belongs to another user (uid {})", status.st_uid));
+    while (!remaining_.empty()) step();
+    const struct stat status = status_of(folder_.get(), walked_path_);
+    if (status.st_uid != ::geteuid())
+      refuse(walked_path_, fmt::format("belongs to another user (uid {})", status.st_uid));
     if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-      refuse(walked_, "can be written by other users (chmod go-w helps)");
-    Descriptor readable = open_at(here_.get(), ".", O_RDONLY | O_DIRECTORY);
-    if (!readable) fail("open", walked_);
+      refuse(walked_path_, "can be written by other users (chmod go-w helps)");
+    Descriptor readable = open_at(folder_.get(), ".", O_RDONLY | O_DIRECTORY);
+    if (!readable) fail("open", walked_path_);
     return readable;
   }
 
@@ -170,34 +172,35 @@ class PrivatePath {
     for (const fs::path& part : path) {
       if (part != "/" && part != "." && !part.empty()) names.push_back(part.string());
     }
-    left_.insert(left_.end(), names.rbegin(), names.rend());
+    remaining_.insert(remaining_.end(), names.rbegin(), names.rend());
   }
 
   void enter_root() {
-    here_ = open_at(AT_FDCWD, "/", O_PATH | O_DIRECTORY);
-    if (!here_) fail("open", "/");
-    walked_ = "/";
-    status_ = status_of(here_.get(), walked_);
+    folder_ = open_at(AT_FDCWD, "/", O_PATH | O_DIRECTORY);
+    if (!folder_) fail("open", "/");
+    walked_path_ = "/";
+    status_ = status_of(folder_.get(), walked_path_);
   }
 
   void step() {
-    if (writable_by_all(status_)) refuse(walked_, "can be written by every user, so nothing below it is safe");
-    const std::string name = std::move(left_.back());
-    left_.pop_back();
-    const fs::path path = walked_ / name;
-    Descriptor next = open_component(here_.get(), name, path);
+    if (writable_by_all(status_)) refuse(walked_path_, "can be written by every user, so nothing below it is safe");
+    const std::string name = std::move(remaining_.back());
+    remaining_.pop_back();
+    const fs::path path = walked_path_ / name;
+    Descriptor next = open_component(folder_.get(), name, path);
     const struct stat status = status_of(next.get(), path);
     if (S_ISLNK(status.st_mode)) return follow(next.get(), status, path);
     if (!S_ISDIR(status.st_mode)) refuse(path, "is not a folder");
-    here_ = std::move(next);
-    walked_ = path;
+    folder_ = std::move(next);
+    walked_path_ = path;
     status_ = status;
   }
 
-  // Only links that root put into a folder of root are followed. For root itself every link would pass, so only those
-  // in "/" do.
+  // Only links that root put into a folder of root are followed. If the user is root, every link would pass this test,
+  // so only links in "/" are followed.
   void follow(int link, const struct stat& status, const fs::path& path) {
-    const bool of_administrator = status.st_uid == 0 && status_.st_uid == 0 && (::geteuid() != 0 || walked_ == "/");
+    const bool of_administrator =
+        status.st_uid == 0 && status_.st_uid == 0 && (::geteuid() != 0 || walked_path_ == "/");
     if (!of_administrator) refuse(path, "is a symbolic link; give the path that it stands for");
     constexpr int most = 40;  // as many as the kernel follows
     if (++links_ > most) fail("follow the links of", path, ELOOP);
@@ -206,9 +209,9 @@ class PrivatePath {
     if (target.is_absolute()) enter_root();
   }
 
-  std::vector<std::string> left_;  // last component first
-  Descriptor here_;
-  fs::path walked_;
+  std::vector<std::string> remaining_;  // last component first
+  Descriptor folder_;
+  fs::path walked_path_;
   struct stat status_{};
   int links_ = 0;
 };
@@ -217,7 +220,7 @@ class PrivatePath {
 
 constexpr std::string_view temporary_prefix = ".tmp-";
 
-// Two processes never share a temporary file: O_EXCL sees to it, the mixing only makes a second attempt rare.
+// Two processes never share a temporary file: O_EXCL guarantees it, and the hash only makes a second attempt rare.
 std::string temporary_name() {
   static std::atomic<std::uint64_t> counter{0};
   const auto now = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
@@ -225,7 +228,7 @@ std::string temporary_name() {
   return fmt::format("{}{:016x}", temporary_prefix, hash_combine(process, counter.fetch_add(1)));
 }
 
-// `content` shrinks to what is not written yet.
+// `content` shrinks to the part that is not written yet.
 void write_all(int descriptor, std::span<const std::byte>& content, const fs::path& path) {
   while (!content.empty()) {
     const ssize_t count = guarded(FileCall::write, [&](std::size_t most) {
@@ -275,7 +278,7 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
 }
 
 Descriptor::~Descriptor() {
-  const int kept = errno;  // a destructor must not hide why the call before it failed
+  const int kept = errno;  // a destructor must not overwrite the errno of the call before it
   if (value_ >= 0) ::close(value_);
   errno = kept;
 }
@@ -335,7 +338,7 @@ void Folder::move_into_place(const std::string& temporary, const std::string& na
   };
   if (move(temporary, name) == 0) return;
   if (errno != EISDIR) fail("rename a file to", path_ / name);
-  // A folder stands in the way, and it may be full: it is moved aside, and removed if empty.
+  // A folder has that name, and it may not be empty: it is renamed, and removed if it is empty.
   const std::string aside = temporary_name();
   if (move(name, aside) != 0 || move(temporary, name) != 0) fail("replace the folder", path_ / name);
   remove_at(descriptor_.get(), aside, AT_REMOVEDIR);
@@ -355,7 +358,7 @@ std::vector<Folder::Entry> Folder::entries() const {
 }
 
 std::vector<Folder::Entry> Folder::all_entries() const {
-  // A descriptor of its own: readdir moves the position, which copies made by dup would share.
+  // A separate open: readdir moves the position of a descriptor, which copies made by dup would share.
   Descriptor again = open_at(descriptor_.get(), ".", O_RDONLY | O_DIRECTORY);
   if (!again) fail("list", path_);
   const std::unique_ptr<DIR, CloseDirectory> directory(::fdopendir(again.get()));

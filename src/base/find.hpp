@@ -1,11 +1,11 @@
-// Where a value is in a range, as an index.
+// The index of a value in a range.
 #pragma once
 
 #include <cstddef>
 
 namespace croton::base {
 
-/// The index of the first element that equals the value; the number of elements where none does.
+/// The index of the first element that equals the value; the number of elements if none does.
 template <class Range, class Value>
 std::size_t index_of(const Range& range, const Value& value) {
   std::size_t index = 0;

@@ -19,7 +19,7 @@ namespace croton::base {
 namespace {
 
 std::string_view nearest_flag(std::string_view name) {
-  // A name of any length may come from a file; what lies beyond this is not a slip of the finger.
+  // A file may have a name of any length; a name longer than this is not a typing error.
   name = name.substr(0, 64);
   const auto nearest = std::min_element(flag_rows.begin(), flag_rows.end(), [name](const FlagRow& a, const FlagRow& b) {
     return edit_distance(name, a.name) < edit_distance(name, b.name);
@@ -52,7 +52,7 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
   return number;
 }
 
-/// "0..16" as its ends.
+/// The limits of a range such as "0..16".
 std::pair<std::int64_t, std::int64_t> range_of(const FlagRow& row) {
   const std::size_t dots = row.accepted.find("..");
   return {parse_integer(row.accepted.substr(0, dots)).value(), parse_integer(row.accepted.substr(dots + 2)).value()};
@@ -73,7 +73,7 @@ std::optional<std::string> canonical_list(const FlagRow& row, std::string_view v
   return fmt::format("{}", fmt::join(words, "+"));
 }
 
-/// Absolute: a library or folder must not depend on the folder in which the program was started.
+/// An absolute path: a library or folder must not depend on the folder in which the program was started.
 std::optional<std::string> canonical_path(const FlagRow& row, std::string_view value) {
   if (value == row.default_value || is_one_of(value, row.accepted) || value.starts_with('/')) return std::string(value);
   if (!value.starts_with("~/")) return std::nullopt;

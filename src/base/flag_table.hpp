@@ -1,4 +1,4 @@
-// The rows of flags.def, and what a value of a flag must look like.
+// The rows of flags.def, and the parsing of values.
 #pragma once
 
 #include <array>
@@ -29,30 +29,29 @@ inline constexpr std::array<FlagRow, flag_count> flag_rows{{
 #undef CROTON_FLAG
 }};
 
-/// The least number of insertions, deletions and replacements that make one text the other (Levenshtein 1965).
+/// The least number of insertions, deletions and replacements that change one text to the other (Levenshtein 1965).
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The index of a flag. ConfigError, which starts with `origin` and names the nearest flag, if there is none of that
-/// name.
+/// The index of a flag. ConfigError, which starts with `origin` and names the nearest flag, if no flag has that name.
 std::size_t flag_index(std::string_view name, std::string_view origin);
 
-/// The value in its usual form ("yes" -> "true"). ConfigError, which starts with `origin` and says what is accepted,
-/// for others.
+/// The value in its canonical form ("yes" -> "true"). ConfigError, which starts with `origin` and lists the accepted
+/// values, for others.
 std::string canonical_value(const FlagRow& row, std::string_view value, std::string_view origin);
 
 /// The accepted values in words: "true or false", "0 to 16", "fast_run, fast_compile or none".
 std::string accepted_text(const FlagRow& row);
-/// The kind, as FlagInfo::type has it.
+/// The kind, as in FlagInfo::type.
 std::string_view type_text(FlagKind kind);
 std::string_view read_at_text(ReadAt read_at);
 
 /// The struct of typed values; the texts are canonical.
 Flags typed_flags(std::array<std::string, flag_count> texts);
 
-/// Text from outside as errors show it: cut, and without characters that a terminal would act on.
+/// Text from outside, as errors show it: shortened, and without control characters.
 std::string shown_text(std::string_view text);
 
-/// The parts between separators; none of an empty text.
+/// The parts between separators; no parts for an empty text.
 std::vector<std::string_view> split_words(std::string_view text, std::string_view separators);
 
 }  // namespace croton::base

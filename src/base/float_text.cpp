@@ -1,5 +1,5 @@
-// The choice between plain and scientific notation, and the alignment, follow what NumPy 2 prints with its default
-// settings (8 digits after the point).
+// The choice between plain and scientific notation, and the alignment, are those of NumPy 2 with its default settings
+// (8 digits after the point).
 #include "base/float_text.hpp"
 
 #include "base/half.hpp"
@@ -43,7 +43,7 @@ Decimal shortest_by_library(T value) {
   return parse_scientific(buffer.data());
 }
 
-/// 16 bits: the first number of digits that rounds back to the value; five always do.
+/// For dtypes of 16 bits: the smallest number of digits that rounds back to the value; five are always enough.
 Decimal shortest_by_trial(double value, DType dtype) {
   const auto round_back = [dtype](double x) -> double {
     return dtype == DType::float16 ? to_float(to_half(x)) : to_float(to_bfloat16(x));
@@ -107,7 +107,7 @@ NumberText cut_text(double magnitude, DType dtype, bool scientific) {
   return text;
 }
 
-/// x as a number of the dtype, for comparisons that NumPy makes in the dtype.
+/// x rounded to the dtype, for comparisons that NumPy makes in the dtype.
 double rounded(double x, DType dtype) {
   if (dtype == DType::float32) return static_cast<float>(x);
   if (dtype == DType::float16) return to_float(to_half(x));
@@ -115,7 +115,7 @@ double rounded(double x, DType dtype) {
   return x;
 }
 
-/// From this on, numbers of the dtype have digits before the point that mean nothing.
+/// The smallest magnitude that has insignificant digits before the point in this dtype.
 double scientific_from(DType dtype, double for_double) {
   if (dtype == DType::float64) return for_double;
   return dtype == DType::float32 ? 1e6 : 1e3;
@@ -169,7 +169,7 @@ std::vector<std::string> aligned_float_texts(const std::vector<double>& values, 
   std::size_t total = widths.whole + 1 + widths.fraction + widths.exponent;
   for (const double value : values) {
     if (!std::isfinite(value)) {
-      // A NaN takes no sign in the width, an infinity does where signs are written.
+      // The width includes the sign of an infinity, but that of a NaN only if signs are always written.
       const bool counts_sign = std::isinf(value) || plus;
       total = std::max(total, counts_sign ? non_finite_text(value, plus).size() : 3);
     }

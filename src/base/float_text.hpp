@@ -1,5 +1,5 @@
-// Decimal text of floating-point numbers, as NumPy writes them: the fewest digits that lead back to the number, cut to
-// a precision.
+// Decimal text of floating-point numbers, as NumPy writes them: the fewest digits that read back as the number, limited
+// to a precision.
 #pragma once
 
 #include <croton/type.hpp>
@@ -13,7 +13,7 @@ namespace croton::base {
 /// float dtype). `plus` writes the sign of positive numbers too.
 std::vector<std::string> aligned_float_texts(const std::vector<double>& values, DType dtype, bool plus = false);
 
-/// The text of a number that stands alone: "0.1", "1e+20", "nan".
+/// The text of a single number: "0.1", "1e+20", "nan".
 std::string scalar_float_text(double value, DType dtype);
 
 /// The shortest text that reads back as the number: the digits of scalar_float_text without a trailing ".0".

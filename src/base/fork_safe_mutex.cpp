@@ -8,7 +8,8 @@ namespace croton::base {
 namespace {
 
 constinit std::atomic<ForkSafeMutex*> newest{nullptr};
-// From here on: one that another thread makes during the fork is newer, and is left alone.
+// The newest mutex that this fork locks: a mutex that another thread makes during the fork is newer, and is
+// not touched.
 constinit ForkSafeMutex* locked_from = nullptr;
 
 }  // namespace

@@ -1,13 +1,14 @@
-// A mutex of the process that no thread holds while it is forked: the child finds it free, and what it guards whole.
+// A mutex that no thread holds while the process is forked: in the child it is free, and the data that it guards
+// is consistent.
 #pragma once
 
 #include <mutex>
 
 namespace croton::base {
 
-/// For a few lines that take no other lock of ours and call nobody (fork waits for them): a ForkSafeMutex held while
-/// another one is waited for could let fork wait for ever. It is never destroyed: in objects that live as long as the
-/// process.
+/// For a few lines that take no other lock of Croton and call no foreign code, because fork waits for them. A thread
+/// that holds a ForkSafeMutex while it waits for another one could make fork wait for ever. It is never destroyed, so
+/// it belongs to objects that live as long as the process.
 class ForkSafeMutex {
  public:
   ForkSafeMutex() noexcept;
@@ -22,7 +23,7 @@ class ForkSafeMutex {
  private:
   friend struct AroundFork;
   std::mutex mutex_;
-  ForkSafeMutex* next_ = nullptr;  // one that was made before
+  ForkSafeMutex* next_ = nullptr;  // the mutex that was made before this one
 };
 
 }  // namespace croton::base

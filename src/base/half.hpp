@@ -1,4 +1,4 @@
-// float16 (IEEE 754 binary16) and bfloat16 as storage types, with conversions of our own: the same bits on every
+// float16 (IEEE 754 binary16) and bfloat16 as storage types, with conversions that give the same bits on every
 // compiler and processor. Rounding is to nearest, ties to even; overflow gives infinity; NaN stays NaN (quiet, upper
 // payload kept).
 #pragma once
@@ -48,13 +48,13 @@ constexpr auto rounded_bits(Source value) {
   const int exponent = (normal ? stored_exponent : 1) - source_bias + bias;  // biased as in the result
   if (exponent >= top_exponent) return sign | infinity;
   int shift = source_mantissa - mantissa_bits + (exponent < 1 ? 1 - exponent : 0);
-  if (shift > source_mantissa + 2) shift = source_mantissa + 2;  // everything is shifted out: rounds to zero
+  if (shift > source_mantissa + 2) shift = source_mantissa + 2;  // all bits are shifted out: rounds to zero
   const Bits rest = significand & ((Bits{1} << shift) - 1);
   const Bits half = Bits{1} << (shift - 1);
   Bits kept = significand >> shift;
   if (rest > half || (rest == half && (kept & 1) != 0)) ++kept;
-  // `kept` carries the implicit bit of a normal number, so it adds one to the exponent field; so does a carry of the
-  // rounding.
+  // `kept` carries the implicit bit of a normal number, so it adds one to the exponent field, and so does a carry of
+  // the rounding.
   const Bits base_exponent = exponent < 1 ? 0 : static_cast<Bits>(exponent - 1) << mantissa_bits;
   return sign | (base_exponent + kept);
 }
@@ -63,7 +63,7 @@ constexpr std::uint16_t round_to_16_bits(Source value) {
   return static_cast<std::uint16_t>(rounded_bits<exponent_bits, mantissa_bits>(value));
 }
 
-/// Rounds to odd at 53 bits, so that a later rounding to 16 bits is as if done at once (Boldo and Melquiond 2008).
+/// Rounds to odd at 53 bits, so that a later rounding to 16 bits equals a single rounding (Boldo and Melquiond 2008).
 constexpr double to_double_for_rounding(std::uint64_t magnitude) {
   if (magnitude >= (std::uint64_t{1} << 53)) {
     const bool inexact = (magnitude & 0x7FF) != 0;

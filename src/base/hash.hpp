@@ -1,5 +1,6 @@
-// Hashes for tables and for content addresses: XXH3, which is fast and well mixed. It is no cryptographic hash: it
-// finds damage and tells contents apart, it does not stop a forger (ownership of files does that, see base/file.hpp).
+// Hashes for tables and for content addresses: XXH3, which is fast and well mixed. It is not a cryptographic
+// hash: it detects damage and distinguishes contents, but it does not prevent forgery (ownership of files does,
+// see base/file.hpp).
 #pragma once
 
 #include <array>
@@ -23,8 +24,8 @@ using Digest = std::array<unsigned char, 16>;
 /// XXH3-64 of the bytes of a text.
 inline std::uint64_t hash64(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
 
-/// Folds `value` into `seed`: order matters, and every bit of both reaches every bit of the result (the finaliser of
-/// MurmurHash3).
+/// Combines `value` with `seed`: the order matters, and every bit of both reaches every bit of the result (the
+/// finaliser of MurmurHash3).
 inline std::uint64_t hash_combine(std::uint64_t seed, std::uint64_t value) {
   std::uint64_t mixed = seed * 0x9e3779b97f4a7c15ULL + value;
   mixed = (mixed ^ (mixed >> 33)) * 0xff51afd7ed558ccdULL;

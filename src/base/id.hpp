@@ -1,5 +1,5 @@
-// Ids: indices of things such as the buffers of a plan, with a type for each kind of thing, so that one cannot be taken
-// for another or for a count; and vectors that are indexed by them.
+// Ids: indices of things such as the buffers of a plan, with a type for each kind of thing, so that they cannot be
+// confused with each other or with counts; and vectors that are indexed by them.
 #pragma once
 
 #include <fmt/core.h>
@@ -18,12 +18,12 @@ class Id {
   constexpr Id() = default;
   constexpr explicit Id(std::size_t index) : number_(static_cast<std::ptrdiff_t>(index)) {}
 
-  /// The id is not that of nothing.
+  /// The index; the id must not be that of nothing.
   constexpr std::size_t index() const { return static_cast<std::size_t>(number_); }
   /// The index, or -1 for the id of nothing.
   constexpr std::ptrdiff_t number() const { return number_; }
   constexpr Id next() const { return Id(index() + 1); }
-  /// The id of nothing before the first.
+  /// The id before this one; for the first id, the id of nothing.
   constexpr Id previous() const { return Id(index() - 1); }
   friend constexpr auto operator<=>(const Id&, const Id&) = default;
 
@@ -90,7 +90,7 @@ class IdVector : private std::vector<T> {
   bool contains(Id id) const { return id.index() < size(); }
   /// The id of an element of this vector.
   Id id_of(const T& item) const { return Id(static_cast<std::size_t>(&item - Items::data())); }
-  /// The id after the last one: that of the next element.
+  /// The id after the last one, which the next element will have.
   Id end_id() const { return Id(size()); }
   IdRange<Id> ids() const { return {Id(0), end_id()}; }
 };

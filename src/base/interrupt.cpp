@@ -5,16 +5,16 @@
 namespace croton {
 namespace {
 
-constexpr std::chrono::milliseconds between_questions{50};
+constexpr std::chrono::milliseconds poll_interval{50};
 
-struct Asked {
-  void (*ask)() = nullptr;
+struct InterruptState {
+  void (*callback)() = nullptr;
   int uninterrupted = 0;
-  std::chrono::nanoseconds last{};
+  std::chrono::nanoseconds last_poll{};
 };
-thread_local constinit Asked asked;
+thread_local constinit InterruptState interrupt_state;
 
-/// To some milliseconds, which is read in less time than the exact one.
+/// The time with a resolution of some milliseconds, which costs less than the exact one.
 std::chrono::nanoseconds coarse_time() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
@@ -23,25 +23,25 @@ std::chrono::nanoseconds coarse_time() {
 
 }  // namespace
 
-InterruptScope::InterruptScope(void (*ask)()) : outer_(asked.ask) {
-  asked.ask = ask;
-  asked.last = coarse_time();
+InterruptScope::InterruptScope(void (*ask)()) : outer_(interrupt_state.callback) {
+  interrupt_state.callback = ask;
+  interrupt_state.last_poll = coarse_time();
 }
-InterruptScope::~InterruptScope() { asked.ask = outer_; }
+InterruptScope::~InterruptScope() { interrupt_state.callback = outer_; }
 
 namespace base {
 
 void check_interrupt() {
-  Asked& here = asked;
-  if (here.ask == nullptr || here.uninterrupted > 0) return;
+  InterruptState& state = interrupt_state;
+  if (state.callback == nullptr || state.uninterrupted > 0) return;
   const std::chrono::nanoseconds now = coarse_time();
-  if (now - here.last < between_questions) return;
-  here.last = now;
-  here.ask();
+  if (now - state.last_poll < poll_interval) return;
+  state.last_poll = now;
+  state.callback();
 }
 
-Uninterrupted::Uninterrupted() { ++asked.uninterrupted; }
-Uninterrupted::~Uninterrupted() { --asked.uninterrupted; }
+Uninterrupted::Uninterrupted() { ++interrupt_state.uninterrupted; }
+Uninterrupted::~Uninterrupted() { --interrupt_state.uninterrupted; }
 
 }  // namespace base
 }  // namespace croton

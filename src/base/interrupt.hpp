@@ -1,15 +1,16 @@
-// Where long work asks whether it should end (croton/interrupt.hpp). Only locks of the call may be held there: whoever
-// is asked may wait for a lock that another thread holds while it waits for one inside of us (Python's).
+// Points of long work where it can be interrupted (croton/interrupt.hpp). The caller may hold only locks of its
+// function call there: the callback may wait for a lock of another thread (Python's), which may wait for a lock
+// of Croton.
 #pragma once
 
 #include <croton/interrupt.hpp>
 
 namespace croton::base {
 
-/// Throws what the innermost InterruptScope of this thread throws; costs a few nanoseconds.
+/// Throws if the callback of this thread's innermost InterruptScope throws; costs a few nanoseconds.
 void check_interrupt();
 
-/// While it lives, nobody is asked in this thread: something is half done.
+/// While it lives, check_interrupt() does nothing in this thread, for work that must not end halfway.
 class Uninterrupted {
  public:
   Uninterrupted();

@@ -38,11 +38,11 @@ constexpr bool hidden_from_sanitizer = false;
 
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t huge_block = std::size_t{4} << 20;
-// No process has more addresses (x86-64 and arm64 with four levels of page tables).
+// No process has a larger address space (x86-64 and arm64 with four levels of page tables).
 constexpr std::size_t largest_block = std::size_t{1} << 47;
 constexpr std::size_t class_count = 64 * 4;
 
-/// Lies in the first bytes of a kept block, so that keeping one allocates nothing.
+/// A header in the first bytes of a kept block, so that keeping a block allocates nothing.
 struct KeptBlock {
   KeptBlock* next;
   std::size_t bytes;
@@ -64,7 +64,7 @@ std::size_t class_of(std::size_t rounded) {
 void* allocate_from_system(std::size_t rounded) {
   const bool huge = rounded >= huge_block;
   void* block = std::aligned_alloc(huge ? huge_page : memory_alignment, rounded);
-  // Only a wish: where the kernel refuses, small pages do.
+  // Only a hint: if the kernel refuses, small pages are used.
   if (block != nullptr && huge) madvise(block, rounded, MADV_HUGEPAGE);
   return block;
 }
@@ -87,7 +87,7 @@ std::size_t default_keep_limit() {
 
 class Pool {
  public:
-  /// Null if the system has none.
+  /// Null if the system has no memory.
   void* allocate(std::size_t rounded) {
     if (void* block = reuse(rounded)) return block;
     void* block = allocate_from_system(rounded);
@@ -109,7 +109,7 @@ class Pool {
       if (rounded > counters_.keep_limit) {
         to_free = block;
       } else {
-        // Over the limit everything kept goes: what is kept then follows the sizes in use now.
+        // Over the limit all kept blocks are freed, so that the kept blocks follow the sizes in use now.
         if (counters_.bytes_kept + rounded > counters_.keep_limit) to_free = take_all_locked();
         KeptBlock*& head = kept_[class_of(rounded)];
         block->next = head;
@@ -140,7 +140,7 @@ class Pool {
     return counters_;
   }
 
-  /// True if a test wants this allocation to fail.
+  /// True if a test makes this allocation fail.
   bool should_fail() noexcept {
     if (!may_fail_.load(std::memory_order_relaxed)) return false;
     const std::lock_guard lock(mutex_);
@@ -202,7 +202,7 @@ class Pool {
     return all;
   }
 
-  ForkSafeMutex& mutex_ = *new ForkSafeMutex;  // as the Pool, never destroyed
+  ForkSafeMutex& mutex_ = *new ForkSafeMutex;  // never destroyed, as the Pool
   std::array<KeptBlock*, class_count> kept_{};
   MemoryCounters counters_{.keep_limit = default_keep_limit()};
   std::atomic<bool> may_fail_{false};
@@ -251,7 +251,7 @@ void release_memory(void* block, std::size_t bytes) noexcept { pool().release(bl
 std::shared_ptr<void> allocate_shared_memory(std::size_t bytes) {
   void* block = allocate_memory(bytes);
   try {
-    return {block, Releaser{bytes}};  // shared_ptr releases the block itself if it cannot have its counter
+    return {block, Releaser{bytes}};  // shared_ptr releases the block if it cannot allocate its counter
   } catch (const std::bad_alloc&) {
     raise_out_of_memory(bytes);
   }
@@ -269,14 +269,14 @@ void check_allocation(std::size_t bytes) {
 
 namespace {
 
-/// What all that live have asked for. Never destroyed: work may go on while the process ends.
-struct Asked {
+/// The bytes of all Headroom objects that live. Never destroyed: work may run while the process ends.
+struct Headrooms {
   std::mutex mutex;
-  std::condition_variable less;
+  std::condition_variable released;
   std::size_t bytes = 0;
 };
-Asked& asked() {
-  static Asked& instance = *new Asked;
+Headrooms& headrooms() {
+  static Headrooms& instance = *new Headrooms;
   return instance;
 }
 
@@ -289,10 +289,10 @@ bool could_map(std::size_t bytes) noexcept {
 }
 
 Headroom::Headroom(std::size_t bytes, std::string_view work) : bytes_(bytes) {
-  std::unique_lock lock(asked().mutex);
-  for (bool trimmed = false; !could_map(asked().bytes + bytes);) {
-    if (asked().bytes > 0) {
-      asked().less.wait(lock);
+  std::unique_lock lock(headrooms().mutex);
+  for (bool trimmed = false; !could_map(headrooms().bytes + bytes);) {
+    if (headrooms().bytes > 0) {
+      headrooms().released.wait(lock);
     } else if (!trimmed) {
       trim_memory();
       trimmed = true;
@@ -303,15 +303,15 @@ Headroom::Headroom(std::size_t bytes, std::string_view work) : bytes_(bytes) {
                       work, bytes_text(bytes)));
     }
   }
-  asked().bytes += bytes;
+  headrooms().bytes += bytes;
 }
 
 Headroom::~Headroom() {
   {
-    const std::lock_guard lock(asked().mutex);
-    asked().bytes -= bytes_;
+    const std::lock_guard lock(headrooms().mutex);
+    headrooms().bytes -= bytes_;
   }
-  asked().less.notify_all();
+  headrooms().released.notify_all();
 }
 
 FailAllocation::FailAllocation(std::int64_t nth, std::int64_t count) noexcept { pool().plan_failures(nth, count); }

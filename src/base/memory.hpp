@@ -1,6 +1,6 @@
-// The one place where host memory for elements is allocated. Blocks are aligned to 64 bytes; freed blocks are kept for
-// reuse, because fresh pages cost more than the arithmetic done on them; blocks of 4 MiB and more ask for huge pages.
-// All functions may be called from any thread. Tests can make any allocation fail, and count them.
+// The allocator of host memory for elements. Blocks are aligned to 64 bytes; freed blocks are kept for reuse, because
+// new pages cost more than the arithmetic on them; blocks of 4 MiB and more request huge pages. All functions may be
+// called from any thread. Tests can count allocations and make any of them fail.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +12,21 @@ namespace croton::base {
 
 inline constexpr std::size_t memory_alignment = 64;
 
-/// An uninitialised block, never null, of at least `bytes`. OutOfMemory, which names the size, if it cannot be had even
-/// after the kept blocks went back to the system.
+/// An uninitialised block, never null, of at least `bytes` bytes. OutOfMemory, which names the size, if there is no
+/// memory even after the kept blocks were returned to the system.
 void* allocate_memory(std::size_t bytes);
-/// Takes back a block of allocate_memory; `bytes` as it was asked for.
+/// Releases a block of allocate_memory; `bytes` as in the allocation.
 void release_memory(void* block, std::size_t bytes) noexcept;
-/// A block that goes back when its last reference does.
+/// A block that is released with its last reference.
 std::shared_ptr<void> allocate_shared_memory(std::size_t bytes);
 
-/// For memory that comes from elsewhere, of a device: OutOfMemory where a test wants this allocation to fail.
+/// For memory of another allocator, such as a device's: OutOfMemory if a test makes this allocation fail.
 void check_allocation(std::size_t bytes);
 
-/// Room for work of a library that ends the process where it gets no memory. Where there is not enough for this and
-/// what others of these are alive for, it waits for them; OutOfMemory, which names the work, where there is none even
-/// so. Nothing is kept: it is a question, and somebody else may take some of it after the answer, so `bytes` should be
-/// ample.
+/// A check of free memory before work of a library that ends the process if an allocation fails. If there is not enough
+/// memory for this object and all others that live, the constructor waits for them; OutOfMemory, which names the work,
+/// if there is not enough even then. Nothing is reserved: other code may take some of the memory after the check, so
+/// `bytes` should be ample.
 class Headroom {
  public:
   Headroom(std::size_t bytes, std::string_view work);
@@ -38,15 +38,15 @@ class Headroom {
   std::size_t bytes_;
 };
 
-/// Gives all kept blocks back to the system.
+/// Returns all kept blocks to the system.
 void trim_memory() noexcept;
-/// The most bytes of freed blocks that are kept: by default a quarter of the machine's memory (none under
-/// AddressSanitizer, which could not see a use after release).
+/// The maximum of bytes in kept blocks: by default a quarter of the machine's memory (none under AddressSanitizer,
+/// which could not see a use after release).
 void set_memory_keep_limit(std::size_t bytes) noexcept;
 
 struct MemoryCounters {
   std::uint64_t allocations = 0;         ///< blocks handed out since the start
-  std::uint64_t system_allocations = 0;  ///< of them, those that were not reused
+  std::uint64_t system_allocations = 0;  ///< those of them that were not reused
   std::uint64_t live_blocks = 0;         ///< handed out and not yet released
   std::size_t bytes_in_use = 0;          ///< in live blocks, with rounding
   std::size_t bytes_kept = 0;            ///< in blocks kept for reuse
@@ -63,7 +63,7 @@ class FailAllocation {
   ~FailAllocation();
   FailAllocation(const FailAllocation&) = delete;
   FailAllocation& operator=(const FailAllocation&) = delete;
-  /// Allocations made to fail so far: 0 tells a test that it has passed the last one.
+  /// Allocations that were made to fail so far: 0 means that the test is past the last allocation.
   std::int64_t failures() const noexcept;
 };
 

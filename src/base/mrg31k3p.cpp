@@ -20,7 +20,7 @@ constexpr std::uint32_t modulus_1 = 2147483647;  // 2^31 - 1
 constexpr std::uint32_t modulus_2 = 2147462579;  // 2^31 - 21069
 constexpr std::int64_t most_elements = std::numeric_limits<std::int32_t>::max();
 
-/// A step, or many, of one recurrence: times the column of its last three numbers, modulo its modulus.
+/// One or more steps of a recurrence: the matrix times the column of its last three numbers, modulo its modulus.
 using Matrix = std::array<std::array<std::uint64_t, 3>, 3>;
 
 constexpr Matrix product(const Matrix& a, const Matrix& b, std::uint64_t modulus) {
@@ -65,31 +65,31 @@ State jumped(const State& state, const Jump& jump) {
   return result;
 }
 
-/// Whether a recurrence may be in this state. Without branches: draws ask for thousands of streams.
+/// Whether a recurrence may be in this state. Without branches, because draws check thousands of streams.
 template <class T>
-inline bool possible(std::span<const T, 3> state, T modulus) {
+inline bool is_valid_state(std::span<const T, 3> state, T modulus) {
   const auto below = [&](T x) { return (x >= 0) & (x < modulus); };
   return below(state[0]) & below(state[1]) & below(state[2]) & ((state[0] | state[1] | state[2]) != 0);
 }
 template <class T>
-inline bool possible(std::span<const T, 6> state) {
-  return possible(state.template first<3>(), T{modulus_1}) & possible(state.template last<3>(), T{modulus_2});
+inline bool is_valid_state(std::span<const T, 6> state) {
+  return is_valid_state(state.template first<3>(), T{modulus_1}) &
+         is_valid_state(state.template last<3>(), T{modulus_2});
 }
-constexpr const char* possible_state =
+constexpr const char* valid_state_text =
     "six numbers, the first three from 0 to 2147483646, the last three from 0 to 2147462578, and neither three all 0";
 
-/// 2^15 x modulo 2^31 - 21069, or that much more: the lower half of x is shifted, the upper wraps around.
+/// 2^15 x modulo 2^31 - 21069, or that plus the modulus: the lower half of x is shifted, the upper wraps around.
 inline std::uint32_t times_32768(std::uint32_t x) { return ((x & 0xFFFF) << 15) + 21069 * (x >> 16); }
 
-/// x less the modulus where x has reached it: in range if x was below twice that.
+/// x minus the modulus if x is at least the modulus: in range if x was below twice the modulus.
 inline std::uint32_t reduced(std::uint32_t x, std::uint32_t modulus) { return x >= modulus ? x - modulus : x; }
 
-/// Streams that move on side by side: what each has of its six numbers stands in a row with what the others have, so
-// that loops over them become vectors.
-constexpr std::size_t side_by_side = 64;
-using Lanes = std::array<std::array<std::uint32_t, side_by_side>, 6>;
+/// Streams that advance together: number i of all streams is one row, so that loops over streams are vectorised.
+constexpr std::size_t lane_count = 64;
+using Lanes = std::array<std::array<std::uint32_t, lane_count>, 6>;
 
-/// The next number of the recurrences: from 1 to 2^31 - 1. The factors are sums of two powers of 2, so all products are
+/// The next number of the generator, from 1 to 2^31 - 1. The factors are sums of two powers of 2, so all products are
 /// shifts; every sum is below 2^32.
 inline std::uint32_t next(Lanes& lanes, std::size_t lane) {
   const auto at = [&](std::size_t i) { return lanes[i][lane]; };
@@ -120,13 +120,13 @@ T converted(std::uint32_t z) {
   }
 }
 
-/// Each stream in turn gives one element.
+/// Fills elements from the streams in turn, one element of each.
 template <class T>
 void fill(std::span<T> to, std::span<std::int32_t> states) {
   const std::size_t streams = std::min(states.size() / 6, to.size());
   Lanes lanes;
-  for (std::size_t first = 0; first < streams; first += side_by_side) {
-    const std::size_t count = std::min(side_by_side, streams - first);
+  for (std::size_t first = 0; first < streams; first += lane_count) {
+    const std::size_t count = std::min(lane_count, streams - first);
     for (std::size_t lane = 0; lane < count; ++lane) {
       for (std::size_t i = 0; i < 6; ++i) lanes[i][lane] = std::bit_cast<std::uint32_t>(states[6 * (first + lane) + i]);
     }
@@ -140,7 +140,7 @@ void fill(std::span<T> to, std::span<std::int32_t> states) {
   }
 }
 
-/// The numbers of `states`, after its dtype, its shape and what the rows that will be used hold.
+/// The numbers of `states`, after checks of its dtype, its shape and the rows that will be used.
 std::span<std::int32_t> checked_states(Array& states, std::int64_t elements) {
   if (states.dtype() != DType::int32 || states.rank() != 2 || states.shape(1) != 6 || states.shape(0) < 1) {
     throw ValueError(fmt::format("the states of streams of MRG31k3p are int32 (n, 6) with n >= 1, not {} {}",
@@ -150,12 +150,12 @@ std::span<std::int32_t> checked_states(Array& states, std::int64_t elements) {
   const auto row = [&](std::size_t i) { return std::span<const std::int32_t, 6>(&all[6 * i], 6); };
   const std::size_t used = to_size(std::min(elements, states.shape(0)));
   bool fine = true;
-  for (std::size_t i = 0; i < used; ++i) fine &= possible(row(i));
+  for (std::size_t i = 0; i < used; ++i) fine &= is_valid_state(row(i));
   if (fine) return all;
   for (std::size_t i = 0; i < used; ++i) {
-    if (possible(row(i))) continue;
-    throw ValueError(
-        fmt::format("stream {} of MRG31k3p is in state {}; a state is {}", i, fmt::join(row(i), ", "), possible_state));
+    if (is_valid_state(row(i))) continue;
+    throw ValueError(fmt::format("stream {} of MRG31k3p is in state {}; a state is {}", i, fmt::join(row(i), ", "),
+                                 valid_state_text));
   }
   return all;
 }
@@ -170,8 +170,8 @@ Mrg31k3p::Mrg31k3p(std::int64_t seed) {
 }
 
 Mrg31k3p::Mrg31k3p(std::span<const std::int64_t> seeds) {
-  if (seeds.size() != 6 || !possible(seeds.first<6>())) {
-    throw ValueError(fmt::format("a seed of MRG31k3p is {}, not {}", possible_state, fmt::join(seeds, ", ")));
+  if (seeds.size() != 6 || !is_valid_state(seeds.first<6>())) {
+    throw ValueError(fmt::format("a seed of MRG31k3p is {}, not {}", valid_state_text, fmt::join(seeds, ", ")));
   }
   std::ranges::transform(seeds, start_.begin(), [](std::int64_t x) { return static_cast<std::uint32_t>(x); });
 }

@@ -1,7 +1,7 @@
-// The generator MRG31k3p as Theano's MRG_RandomStreams has it, bit for bit: two recurrences of order 3, one modulo
-// 2^31 - 1 and one modulo 2^31 - 21069, whose difference is the number drawn (period about 2^185). A seed is the start
-// of one long sequence. Each draw of a program has a piece of 2^134 numbers of it, and its elements are drawn from
-// streams that begin 2^72 numbers apart within that piece, so that a device could draw them side by side.
+// The generator MRG31k3p with the same bits as Theano's MRG_RandomStreams: two recurrences of order 3, one modulo 2^31
+// - 1 and one modulo 2^31 - 21069, whose difference is the number drawn (period about 2^185). A seed is the start of
+// one long sequence. Each draw of a program has a piece of 2^134 numbers of it, and its elements are drawn from streams
+// that begin 2^72 numbers apart within that piece, so that a device could draw them in parallel.
 //
 // Sources: P. L'Ecuyer and R. Touzin, Fast combined multiple recursive generators with multipliers of the form
 // a = +-2^q +-2^r (2000); P. L'Ecuyer, R. Simard, E. J. Chen and W. D. Kelton, An object-oriented random-number package
@@ -16,7 +16,7 @@
 
 namespace croton::base {
 
-/// Gives the draws of a program their streams, one after the other.
+/// Creates the streams of a program's draws, one draw after the other.
 class Mrg31k3p {
  public:
   /// The seed six times. ValueError unless it is from 1 to 2^31 - 21070.
@@ -30,24 +30,24 @@ class Mrg31k3p {
   Array streams(std::int64_t count);
 
  private:
-  std::array<std::uint32_t, 6> start_{};  // of the next draw's piece
+  std::array<std::uint32_t, 6> start_{};  // the start of the next draw's piece
 };
 
-/// How many streams a draw of a size gets that is not known when the program is made, and the most for any.
+/// The number of streams of a draw whose size is unknown when the program is made, and the maximum for any draw.
 inline constexpr std::int64_t mrg_most_streams = 60 * 256;
-/// For known sizes: one for every six elements (for up to six elements as many as elements). ValueError if a size is
-/// not positive.
+/// The number of streams for known sizes: one for every six elements (for up to six elements, one for each). ValueError
+/// if a size is not positive.
 std::int64_t mrg_stream_count(std::span<const std::int64_t> sizes);
 
-/// Numbers between 0 and 1: element i in C order is the next of stream i mod the number of streams, whose states are
-/// moved on in place. With z from 1 to 2^31 - 1:
+/// Numbers between 0 and 1: element i in C order is the next of stream i mod the number of streams, whose states
+/// advance in place. With z from 1 to 2^31 - 1:
 ///
 ///     float64   2^-31 z
 ///     float32   (2^-31 - 2^-55) float32(z), rounded: below 1
 ///     float16   511 2^-24 (z mod 2^15 + 1), rounded from float64
 ///
-/// TypeError for another dtype; ValueError for more than 2^31 - 1 elements, or where `states` cannot be a result of
-/// Mrg31k3p::streams or of this.
+/// TypeError for another dtype; ValueError for more than 2^31 - 1 elements, or if `states` cannot come from
+/// Mrg31k3p::streams or from this function.
 Array mrg_uniform(Array& states, Sizes shape, DType dtype);
 
 }  // namespace croton::base

@@ -1,5 +1,5 @@
-// The header is a Python literal; a small grammar of our own reads it, nothing is ever executed. Every number in it is
-// checked against the length of the file before memory is asked for.
+// The header is a Python literal; a small parser reads it, and nothing is executed. Every number in it is checked
+// against the length of the file before memory is allocated.
 #include "base/npy.hpp"
 
 #include "base/array_bytes.hpp"
@@ -28,7 +28,7 @@ constexpr std::size_t most_header_bytes = most_npy_header_bytes - 12;
 
 [[noreturn]] void fault(const std::string& text) { throw FileError(text); }
 
-/// '<f4' and its like.
+/// Parses a type description such as '<f4'.
 void read_descr(std::string_view descr, NpyHeader& header) {
   const auto refuse = [descr] {
     fault(fmt::format("elements of type '{}' are not read; bool, integers, float16 to float64 and complex are", descr));
@@ -141,7 +141,7 @@ class HeaderReader {
       header_.shape.push_back(size());
       needs_comma = true;
     }
-    // (3) is a number in Python, (3,) a tuple; both can only mean one thing here.
+    // (3) is a number in Python, (3,) a tuple; both mean the same shape here.
   }
 
   std::int64_t size() {
@@ -151,7 +151,7 @@ class HeaderReader {
     const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
     if (error != std::errc() || value < 0) fail("a size from 0 to 2^63 - 1");
     at_ += to_size(end - begin);
-    if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 wrote long integers so
+    if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 wrote long integers with an L
     return value;
   }
 
@@ -170,7 +170,7 @@ std::size_t read_number(std::string_view bytes, std::size_t count) {
   return value;
 }
 
-/// Numbers whose bytes are in the other order: complex ones are two.
+/// Reverses the byte order of numbers; a complex number is two of them.
 void swap_bytes(std::span<std::byte> bytes, DType dtype) {
   const std::size_t width = is_complex(dtype) ? size_of(dtype) / 2 : size_of(dtype);
   for (std::size_t i = 0; i < bytes.size(); i += width) std::ranges::reverse(bytes.subspan(i, width));

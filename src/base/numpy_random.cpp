@@ -1,5 +1,5 @@
-// Where the order of additions or the digits of a constant look arbitrary, they are NumPy's: the last bit of a product
-// decides whether a candidate is accepted.
+// The order of additions and the digits of constants are NumPy's, because the last bit of a product decides whether a
+// candidate is accepted.
 #include "base/numpy_random.hpp"
 
 #include "base/checked.hpp"
@@ -20,17 +20,17 @@
 namespace croton::base {
 namespace {
 
-constexpr std::size_t position_place = 624, has_kept_place = 625, kept_place = 626;
+constexpr std::size_t position_place = 624, has_spare_place = 625, spare_place = 626;
 
 double real(std::int64_t n) { return static_cast<double>(n); }
 
-/// The largest whole number not above x, if int64 has it (so x is no NaN).
+/// The largest whole number not above x, if it fits in int64 (so x is not NaN).
 std::optional<std::int64_t> floor_of(double x) {
   if (!(x >= -0x1p63 && x < 0x1p63)) return std::nullopt;
   return static_cast<std::int64_t>(std::floor(x));
 }
 
-/// All ones, as many as `largest` has digits.
+/// A mask of ones with as many bits as `largest`.
 std::uint64_t ones_of(std::uint64_t largest) {
   return largest == 0 ? 0 : std::numeric_limits<std::uint64_t>::max() >> std::countl_zero(largest);
 }
@@ -47,8 +47,8 @@ double compensated_sum(std::span<const double> values) {
   return sum;
 }
 
-/// The logarithm of gamma(x) for whole x >= 1: Stirling's series from 7 on, below it by the recurrence. Its
-/// coefficients B(2k) / (2k (2k - 1)) are in NumPy's digits, which are not always the nearest.
+/// The logarithm of gamma(x) for whole x >= 1: Stirling's series for x >= 7, and the recurrence for smaller x. Its
+/// coefficients B(2k) / (2k (2k - 1)) have NumPy's digits, which are not always the nearest ones.
 double log_gamma(double x) {
   static constexpr double coefficients[] = {8.333333333333333e-02,  -2.777777777777778e-03, 7.936507936507937e-04,
                                             -5.952380952380952e-04, 8.417508417508418e-04,  -1.917526917526918e-03,
@@ -75,7 +75,7 @@ double stirling_error(double x) {
   return (13680. - (462. - (132. - (99. - 140. / square) / square) / square) / square) / x / 166320.;
 }
 
-/// How far from 1 NumPy lets the sum of probabilities be.
+/// The difference from 1 that NumPy allows for the sum of probabilities.
 double sum_tolerance(DType dtype) {
   switch (dtype) {
     case DType::float32:
@@ -89,7 +89,7 @@ double sum_tolerance(DType dtype) {
   }
 }
 
-/// The probabilities of a choice among `population` numbers.
+/// The probabilities of a choice among `population` numbers, as float64, after checks.
 Array checked_probabilities(const Array& given, std::int64_t population) {
   if (given.rank() != 1 || given.size() != population) {
     throw ValueError(fmt::format("the probabilities of a choice among {} must have shape ({},), not {}", population,
@@ -141,18 +141,18 @@ NumpyRandom::NumpyRandom(std::span<const std::uint32_t> seeds) {
     put(mix(1664525) + seeds[seed] + static_cast<std::uint32_t>(seed));
   }
   for (std::size_t step = 1; step < word_count; ++step) put(mix(1566083941) - i);
-  words_[0] = 0x80000000;  // whatever the seeds, not all words are 0
+  words_[0] = 0x80000000;  // for any seeds, some word is not 0
 }
 
 Array NumpyRandom::state() const {
   Array state = Array::empty(DType::uint32, {state_size});
   const std::span<std::uint32_t> to = state.data<std::uint32_t>();
   std::ranges::copy(words_, to.begin());
-  const auto kept = std::bit_cast<std::uint64_t>(kept_.value_or(0));
+  const auto kept = std::bit_cast<std::uint64_t>(spare_normal_.value_or(0));
   to[position_place] = static_cast<std::uint32_t>(used_);
-  to[has_kept_place] = kept_ ? 1 : 0;
-  to[kept_place] = static_cast<std::uint32_t>(kept);
-  to[kept_place + 1] = static_cast<std::uint32_t>(kept >> 32);
+  to[has_spare_place] = spare_normal_ ? 1 : 0;
+  to[spare_place] = static_cast<std::uint32_t>(kept);
+  to[spare_place + 1] = static_cast<std::uint32_t>(kept >> 32);
   return state;
 }
 
@@ -170,10 +170,10 @@ NumpyRandom NumpyRandom::from_state(const Array& state) {
   const Array host = state.to_host().contiguous();
   const std::span<const std::uint32_t> from = host.data<std::uint32_t>();
   if (from[position_place] > word_count) refuse(fmt::format("has position {}", from[position_place]));
-  if (from[has_kept_place] > 1) refuse(fmt::format("has {} where 0 or 1 stands", from[has_kept_place]));
-  const auto kept = std::bit_cast<double>(std::uint64_t{from[kept_place + 1]} << 32 | from[kept_place]);
-  if (from[has_kept_place] == 1 && !std::isfinite(kept)) refuse(fmt::format("keeps the normal number {}", kept));
-  // The recurrence sees one bit of the first word. From zeros it never gets away, and rejection would not end.
+  if (from[has_spare_place] > 1) refuse(fmt::format("has {} where 0 or 1 stands", from[has_spare_place]));
+  const auto kept = std::bit_cast<double>(std::uint64_t{from[spare_place + 1]} << 32 | from[spare_place]);
+  if (from[has_spare_place] == 1 && !std::isfinite(kept)) refuse(fmt::format("keeps the normal number {}", kept));
+  // The recurrence uses one bit of the first word. From zeros it gives only zeros, and rejection would not end.
   const auto words = from.first(word_count);
   if ((words[0] & 0x80000000) == 0 && std::ranges::all_of(words.subspan(1), [](std::uint32_t w) { return w == 0; })) {
     refuse("has no word that is not 0");
@@ -181,7 +181,7 @@ NumpyRandom NumpyRandom::from_state(const Array& state) {
   NumpyRandom random;
   std::ranges::copy(words, random.words_.begin());
   random.used_ = from[position_place];
-  if (from[has_kept_place] == 1) random.kept_ = kept;
+  if (from[has_spare_place] == 1) random.spare_normal_ = kept;
   return random;
 }
 
@@ -230,7 +230,7 @@ double NumpyRandom::uniform(double low, double high) {
 }
 
 double NumpyRandom::standard_normal() {
-  if (kept_) return *std::exchange(kept_, std::nullopt);
+  if (spare_normal_) return *std::exchange(spare_normal_, std::nullopt);
   double x = 0, y = 0, square = 0;
   do {
     x = 2 * random_sample() - 1;
@@ -238,7 +238,7 @@ double NumpyRandom::standard_normal() {
     square = x * x + y * y;
   } while (square >= 1 || square == 0);
   const double factor = std::sqrt(-2 * std::log(square) / square);
-  kept_ = factor * x;
+  spare_normal_ = factor * x;
   return factor * y;
 }
 
@@ -298,7 +298,7 @@ NumpyRandom::LargeBinomial::LargeBinomial(std::int64_t trials, double probabilit
   right_tail = left_tail + c / right_rate;
 }
 
-/// The probability of so many successes over that of the mode, term by term.
+/// The probability of `successes` divided by that of the mode, term by term.
 double NumpyRandom::LargeBinomial::ratio(std::int64_t successes) const {
   const double s = p / q;
   const double a = s * real(wrapped_add<std::int64_t>(n, 1));
@@ -323,7 +323,7 @@ bool NumpyRandom::LargeBinomial::accepts(std::int64_t successes, double v) const
   const double x = real(successes) + 1, f = real(mode) + 1;
   const double z = real(n) + 1 - real(mode);
   const double w = real(n) - real(successes) + 1;
-  // The paper subtracts the last two errors; the frozen stream has them added.
+  // The paper subtracts the last two errors; NumPy's frozen stream adds them.
   return !(log_v > middle * std::log(f / x) + (real(n - mode) + 0.5) * std::log(z / w) +
                        real(successes - mode) * std::log(w * p / (x * q)) + stirling_error(f) + stirling_error(z) +
                        stirling_error(x) + stirling_error(w));
@@ -336,7 +336,7 @@ std::int64_t NumpyRandom::large_binomial(std::int64_t n, double p) {
     const double u = random_sample() * binomial.right_tail;
     double v = random_sample();
     std::optional<std::int64_t> successes;
-    if (u <= binomial.triangle) {  // it lies wholly below the density
+    if (u <= binomial.triangle) {  // the triangle is wholly below the density
       return floor_of(binomial.middle - binomial.half_width * v + u).value_or(binomial.mode);
     }
     if (u <= binomial.parallelograms) {
@@ -351,7 +351,7 @@ std::int64_t NumpyRandom::large_binomial(std::int64_t n, double p) {
       successes = floor_of(binomial.right - std::log(v) / binomial.right_rate);
       v = v * (u - binomial.left_tail) * binomial.right_rate;
     }
-    // Where v was 0 a tail gives an infinity, so none.
+    // If v was 0, a tail gives an infinity, and there is no number.
     if (!successes || *successes < 0 || *successes > n) continue;
     if (binomial.accepts(*successes, v)) return *successes;
   }
@@ -368,8 +368,8 @@ std::int64_t NumpyRandom::binomial(std::int64_t n, double p) {
   return rare ? drawn : n - drawn;
 }
 
-/// As binomial, but a draw that is certainly 0 takes no number, the logarithm is exact for small p, and rounding may
-/// have put p above 1.
+/// As binomial, but a draw that is certainly 0 takes no number of the stream, the logarithm is exact for small p, and p
+/// may be above 1 by rounding.
 std::int64_t NumpyRandom::binomial_of_class(std::int64_t n, double p) {
   if (n == 0 || p == 0) return 0;
   const bool rare = p <= 0.5;
@@ -410,7 +410,7 @@ std::int64_t NumpyRandom::poisson_by_rejection(double lambda) {
 }
 
 std::int64_t NumpyRandom::poisson(double lambda) {
-  constexpr double largest = 0x1p63 - 10 * 3037000499.97605;  // ten deviations below what int64 has
+  constexpr double largest = 0x1p63 - 10 * 3037000499.97605;  // ten deviations below the largest int64
   if (!(lambda >= 0 && lambda <= largest)) {
     throw ValueError(fmt::format("poisson takes lambda from 0 to {}, not {}", largest, lambda));
   }
@@ -462,8 +462,8 @@ void NumpyRandom::draw_by_weights(std::span<const double> weights, std::span<std
   for (std::int64_t& number : to) number = std::ranges::upper_bound(cumulated, random_sample()) - cumulated.begin();
 }
 
-/// As many as are missing are drawn at once; of numbers that came up twice the first stays; what has come up weighs
-/// nothing in the next round.
+/// Each round draws all missing numbers at once and keeps the first of equal numbers; the numbers that were drawn have
+/// weight 0 in the next round.
 void NumpyRandom::draw_different(std::span<double> weights, std::span<std::int64_t> to) {
   std::vector<bool> taken(weights.size());
   while (!to.empty()) {

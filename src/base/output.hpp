@@ -1,5 +1,5 @@
-// Files that a program leaves for its user, as base/file.hpp writes them: every call can be made to fail by the fault
-// hook, every failure is a FileError that names the file.
+// Files that a program writes for its user, by base/file.hpp: the fault hook can make every call fail, and every
+// failure is a FileError that names the file.
 #pragma once
 
 #include "base/file.hpp"
@@ -12,20 +12,20 @@
 
 namespace croton::base {
 
-/// Writes a file by Folder::publish: it holds its old or its new content at any time. A folder of that name is refused.
+/// Writes a file by Folder::publish: it has its old or its new content at any time. FileError if the path is a folder.
 void write_file(const std::filesystem::path& path, std::span<const std::byte> content);
 
-/// Creates what is missing of the path to a folder.
+/// Creates a folder and the missing folders of its path.
 void make_folders(const std::filesystem::path& path);
 
-/// A new file that grows at its end and can be read meanwhile.
+/// A new file that grows at its end and can be read at the same time.
 class AppendFile {
  public:
   /// None if there is a file of that name.
   static std::optional<AppendFile> create(const std::filesystem::path& path);
 
-  /// Takes from the front of `content` what it has written: all of it, unless a FileError says why not. A later call
-  /// with the rest goes on where this one stopped.
+  /// Writes `content` and removes the written bytes from its front: all of them, unless it throws FileError. A later
+  /// call with the rest continues after the written bytes.
   void append(std::vector<std::byte>& content);
 
  private:

@@ -25,7 +25,8 @@ namespace {
       fmt::format("{} cannot be run: {}: {}", program.string(), what, std::generic_category().message(error)));
 }
 
-/// A file in memory. What a program writes goes to one as well: unlike a pipe it takes everything without a reader.
+/// A file in memory. The output of a program also goes to such a file: unlike a pipe, it takes all output without
+/// a reader.
 Descriptor memory_file(const std::filesystem::path& program, std::span<const std::byte> content = {}) {
   Descriptor file(::memfd_create("croton", MFD_CLOEXEC));
   if (!file) fail(program, "no memory for its files", errno);
@@ -49,21 +50,22 @@ std::string content_of(const Descriptor& file) {
   }
 }
 
-/// What the new process does with its descriptors before the program starts.
+/// The changes of descriptors in the new process before the program starts.
 class FileActions {
  public:
   FileActions() { ::posix_spawn_file_actions_init(&actions_); }
   ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
   FileActions(const FileActions&) = delete;
   FileActions& operator=(const FileActions&) = delete;
-  void give(int from, int to) { ::posix_spawn_file_actions_adddup2(&actions_, from, to); }
+  void duplicate(int from, int to) { ::posix_spawn_file_actions_adddup2(&actions_, from, to); }
   const posix_spawn_file_actions_t* get() const { return &actions_; }
 
  private:
   posix_spawn_file_actions_t actions_;
 };
 
-/// The same file at a number that the standard ones and the input do not take, so that none is overwritten by another.
+/// The same file with a descriptor that is not one of the standard ones or the input's, so that no dup2 overwrites
+/// another one.
 Descriptor moved_up(const std::filesystem::path& program, Descriptor file) {
   constexpr int first_free = 10;
   Descriptor moved(::fcntl(file.get(), F_DUPFD_CLOEXEC, first_free));
@@ -73,18 +75,18 @@ Descriptor moved_up(const std::filesystem::path& program, Descriptor file) {
 
 }  // namespace
 
-Finished run_program(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-                     std::span<const std::byte> input) {
+ProgramResult run_program(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                          std::span<const std::byte> input) {
   if (const std::string reason = why_untrusted(program); !reason.empty())
     throw FileError(fmt::format("{} is not run: {}", program.string(), reason));
   const Descriptor in = moved_up(program, memory_file(program, input)),
                    nothing = moved_up(program, memory_file(program));
   const Descriptor out = moved_up(program, memory_file(program)), errors = moved_up(program, memory_file(program));
   FileActions actions;
-  actions.give(nothing.get(), 0);
-  actions.give(out.get(), 1);
-  actions.give(errors.get(), 2);
-  actions.give(in.get(), 3);
+  actions.duplicate(nothing.get(), 0);
+  actions.duplicate(out.get(), 1);
+  actions.duplicate(errors.get(), 2);
+  actions.duplicate(in.get(), 3);
 
   std::vector<std::string> texts{program.string()};
   texts.insert(texts.end(), arguments.begin(), arguments.end());

@@ -1,5 +1,5 @@
-// Running another program: the one place that starts one. There is no shell, the program is named by its path, and it
-// gets no environment of ours but the plain language of messages.
+// Running another program, the only code that does so. There is no shell, the program is named by its path, and its
+// environment has only LC_ALL=C, for messages in English.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,18 @@
 
 namespace croton::base {
 
-/// What a program left behind.
-struct Finished {
-  int status = 0;  ///< what it exited with; 128 and the signal's number where a signal ended it
+/// The result of a program.
+struct ProgramResult {
+  int status = 0;  ///< exit status; 128 plus the signal's number if a signal ended it
   std::string output, errors;
 };
 
-/// Where the program finds `input` of run_program, as a file to name in its arguments.
+/// The path by which the program can open run_program's `input`, for its arguments.
 inline constexpr const char* input_path = "/proc/self/fd/3";
 
-/// Runs a program until it ends. `input` is a file of its own in memory (input_path), so that nothing is written to
-/// disk. FileError, naming the program, where it cannot be started or where it could be replaced by any user of the
-/// machine.
-Finished run_program(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-                     std::span<const std::byte> input);
+/// Runs a program until it ends. `input` is given as a file in memory (input_path), so that nothing is written to disk.
+/// FileError, which names the program, if it cannot be started or if every user of the machine could replace it.
+ProgramResult run_program(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                          std::span<const std::byte> input);
 
 }  // namespace croton::base

@@ -20,11 +20,11 @@ void rethrow_as_one_of(const Error& error, const std::string& text) {
 
 }  // namespace
 
-void rethrow_with(std::string_view before, std::string_view behind) {
+void rethrow_with(std::string_view prefix, std::string_view suffix) {
   try {
     throw;
   } catch (const Error& error) {
-    const std::string text = std::string(before) + error.what() + std::string(behind);
+    const std::string text = std::string(prefix) + error.what() + std::string(suffix);
     rethrow_as_one_of<Error, TypeError, ValueError, ShapeError, IndexError, DisconnectedInputError, NullTypeGradError,
                       ConfigError, FileError, OutOfMemory, DeviceError, AssertionError, NotImplementedError>(error,
                                                                                                              text);

@@ -1,12 +1,12 @@
-// An error on its way to the user, told where it happened.
+// Adding text to an error on its way to the user, such as the place where it happened.
 #pragma once
 
 #include <string_view>
 
 namespace croton::base {
 
-/// In a catch clause: raises the error that is being handled again, of the same kind, with its text between `before`
-/// and `behind`. What is not of a kind of croton/error.hpp (an error of the user's own, say) stays as it is.
-[[noreturn]] void rethrow_with(std::string_view before, std::string_view behind);
+/// In a catch clause: raises the current error again, of the same kind, with its text between `prefix` and `suffix`.
+/// Errors of other kinds than those of croton/error.hpp (of the user's code, for example) are raised unchanged.
+[[noreturn]] void rethrow_with(std::string_view prefix, std::string_view suffix);
 
 }  // namespace croton::base

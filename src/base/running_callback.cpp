@@ -14,13 +14,13 @@ struct Running {
   std::list<std::chrono::steady_clock::time_point> since;  // the oldest first
 };
 Running& running() {
-  static Running& kept = *new Running;  // never destroyed: callbacks may run while the process ends
-  return kept;
+  static Running& instance = *new Running;  // never destroyed: callbacks may run while the process ends
+  return instance;
 }
 
 std::atomic<std::uint32_t> forks{0};
-// The child has none of its parent's callbacks.
-const bool noted = [] {
+// The child process has none of its parent's callbacks.
+const bool fork_handler_registered = [] {
   pthread_atfork(nullptr, nullptr, [] {
     running().since.clear();
     forks.fetch_add(1, std::memory_order_relaxed);

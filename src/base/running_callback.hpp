@@ -1,5 +1,5 @@
-// Callbacks of the user's (HostOp) that run now, in any thread: who waits for something that a callback may hold up
-// looks how long the oldest one has been running. And how often this process was forked.
+// The user's callbacks (HostOp) that run now, in any thread: code that waits for something that a callback may delay
+// checks for how long the oldest one has been running. Also the number of forks of this process.
 #pragma once
 
 #include <atomic>
@@ -19,13 +19,13 @@ class RunningCallback {
 
  private:
   std::list<std::chrono::steady_clock::time_point>::iterator at_;
-  std::uint32_t generation_;  // a callback that forks ends in the child too, whose list is empty
+  std::uint32_t generation_;  // a callback that forks also ends in the child, whose list is empty
 };
 
-/// For how long the oldest running callback has been running; zero where there is none.
+/// The time for which the oldest running callback has been running; zero if there is none.
 std::chrono::steady_clock::duration oldest_callback();
 
-/// Goes up in each child that fork() makes: what was noted under a lower number belongs to a thread of its parent.
+/// Increases in each child that fork() makes: objects of a lower generation belong to a thread of the parent.
 std::uint32_t fork_generation();
 
 }  // namespace croton::base

@@ -1,4 +1,4 @@
-// Signals and code of others that must not meet them.
+// Blocking of signals around code that they must not interrupt.
 #pragma once
 
 #include <pthread.h>
@@ -7,8 +7,8 @@
 
 namespace croton::base {
 
-/// While it lives, signals wait, or go to other threads. For code that moves the stack pointer into memory of its own:
-/// a handler would write over whatever is below.
+/// While it lives, signals wait or go to other threads. For code that sets the stack pointer to other memory: a handler
+/// would overwrite the memory below.
 class SignalsBlocked {
  public:
   SignalsBlocked() noexcept {

@@ -1,4 +1,4 @@
-// How a line of the user's program is written in messages, printouts and generated text.
+// The notation of a line of the user's program in messages, printouts and generated text.
 #pragma once
 
 #include <croton/where.hpp>
@@ -8,8 +8,8 @@
 
 namespace croton::base {
 
-/// "train.cpp:12", without the folder: that tells a reader little, and would make the text differ between machines.
-/// Always one line: Python lets a file be called anything.
+/// "train.cpp:12", without the folder, which helps a reader little and would make the text differ between machines.
+/// Always one line, because Python allows any name of a file.
 inline std::string file_and_line(Where where) {
   const std::string_view file = where.file();
   std::string text(file.substr(file.find_last_of('/') + 1));

@@ -19,16 +19,16 @@ using Time = std::chrono::nanoseconds;
 
 double milliseconds(Time time) { return std::chrono::duration<double, std::milli>(time).count(); }
 
-/// What this thread has spent since its outermost timer began.
+/// The time of this thread by stage since its outermost timer began.
 struct Spent {
   bool running = false;
   Stage present{};
-  Clock::time_point since;  // it is in the present stage
+  Clock::time_point since;  // the start of the present stage
   std::array<Time, stage_count> by_stage{};
   std::array<bool, stage_count> seen{};
   std::vector<std::pair<std::string_view, Time>> by_program;
 
-  /// The time up to now is the present stage's, from now on it is that of `next`.
+  /// Counts the time up to now for the present stage, and starts `next`.
   void switch_to(Stage next) {
     const Clock::time_point now = Clock::now();
     by_stage[ordinal(present)] += now - since;

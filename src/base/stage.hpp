@@ -8,7 +8,7 @@
 namespace croton::base {
 
 /// In the order of the data. A function goes through the first five, a call that brings new sizes through the others.
-/// What each does is listed in src/compile.cpp.
+/// src/compile.cpp lists them with their work.
 enum class Stage : std::uint8_t { import, rewrite, place, fuse, plan, bind, emit, compile };
 inline constexpr std::size_t stage_count = 8;
 std::string_view name_of(Stage stage);
@@ -22,7 +22,7 @@ class StageTimer {
   StageTimer(const StageTimer&) = delete;
   StageTimer& operator=(const StageTimer&) = delete;
 
-  /// Part of the present stage's time, by the program that took it: "Clang", "LLVM", "NVRTC".
+  /// Records a part of the present stage's time for the program that took it: "Clang", "LLVM", "NVRTC".
   static void note(std::string_view program, std::chrono::nanoseconds time);
 
  private:
@@ -30,8 +30,8 @@ class StageTimer {
   bool outermost_, counts_;
 };
 
-/// While it lives, stages of this thread work on that function, which printed lines name; without one nothing is
-/// printed.
+/// While it lives, stages of this thread work on the function of that name, which is in all printed lines; nothing is
+/// printed without a name.
 class NamedFunction {
  public:
   explicit NamedFunction(std::string_view name);
@@ -43,9 +43,9 @@ class NamedFunction {
   std::string_view before_;
 };
 
-/// Whether what a stage makes is printed: the function has a name, and the flag `print` has the stage's word.
+/// Whether the result of a stage is printed: if the function has a name, and the flag `print` has the stage's word.
 bool shows(std::string_view word);
-/// Prints it, under the function's name.
+/// Prints the result of a stage, with the function's name.
 void show(std::string_view word, std::string_view text);
 
 }  // namespace croton::base

@@ -1,4 +1,4 @@
-// Walks two strided blocks of one shape row by row, with as few and as long rows as their strides allow.
+// Iteration over two strided blocks of one shape, row by row, with as few and as long rows as their strides allow.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,14 @@
 
 namespace croton::base {
 
-/// One axis of a walk over two blocks: its size and its stride, in bytes, in each.
+/// One axis of two blocks: its size, and its stride in each block, in bytes.
 struct PairAxis {
   std::int64_t size;
   std::int64_t first_stride;
   std::int64_t second_stride;
 };
 
-/// The axes without those of size 1, neighbours merged where both blocks run on; never empty.
+/// The axes without those of size 1, with neighbours merged where both blocks are contiguous; never empty.
 inline std::vector<PairAxis> merged_axes(std::span<const std::int64_t> shape,
                                          std::span<const std::int64_t> first_strides,
                                          std::span<const std::int64_t> second_strides) {

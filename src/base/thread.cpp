@@ -6,8 +6,8 @@
 namespace croton::base {
 namespace {
 
-// A thread that finds no memory for its thread_local variables ends the process (glibc).
-constexpr std::size_t beside_stack = std::size_t{1} << 20;
+// Memory for a thread's thread_local variables: if there is none, glibc ends the process.
+constexpr std::size_t thread_local_memory = std::size_t{1} << 20;
 
 std::size_t standard_stack() noexcept {
   pthread_attr_t standard;
@@ -24,18 +24,18 @@ bool Thread::start(void* (*run)(void*), void* argument, std::size_t stack) noexc
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;
   if (stack == 0) stack = standard_stack();
-  started_ = could_map(stack + beside_stack) && pthread_attr_setstacksize(&attributes, stack) == 0 &&
+  started_ = could_map(stack + thread_local_memory) && pthread_attr_setstacksize(&attributes, stack) == 0 &&
              pthread_create(&thread_, &attributes, run, argument) == 0;
   pthread_attr_destroy(&attributes);
   generation_ = fork_generation();
   return started_;
 }
 
-bool Thread::is_here() const noexcept { return started_ && generation_ == fork_generation(); }
-bool Thread::is_lost() const noexcept { return started_ && generation_ != fork_generation(); }
+bool Thread::is_joinable() const noexcept { return started_ && generation_ == fork_generation(); }
+bool Thread::is_lost_by_fork() const noexcept { return started_ && generation_ != fork_generation(); }
 
 void Thread::join() noexcept {
-  if (is_here()) pthread_join(thread_, nullptr);
+  if (is_joinable()) pthread_join(thread_, nullptr);
   started_ = false;
 }
 

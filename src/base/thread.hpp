@@ -1,5 +1,5 @@
-// Threads of the library's own, all of which are made here. Each of them helps with work that the caller could do as
-// well: where the system has none, or no memory for one, the work is done without.
+// Threads of the library, all of which are made here. Each of them helps with work that the caller could also do: if
+// the system has no thread or no memory for one, the caller does the work.
 #pragma once
 
 #include <pthread.h>
@@ -17,8 +17,8 @@ class Thread {
   Thread(const Thread&) = delete;
   Thread& operator=(const Thread&) = delete;
 
-  /// Calls run(argument), which must not throw, in a new thread with a stack of so many bytes (0: as the system has
-  /// it). False where there can be none now.
+  /// Calls run(argument), which must not throw, in a new thread with a stack of `stack` bytes (0: the system's
+  /// default). False if no thread can be made now.
   bool start(void* (*run)(void*), void* argument, std::size_t stack = 0) noexcept;
   /// The same for a member function or function of an object, which must live until the thread ends.
   template <auto run, class T>
@@ -30,17 +30,17 @@ class Thread {
         },
         &object, stack);
   }
-  /// Whether it was started, in this process, and not joined yet.
-  bool is_here() const noexcept;
-  /// Whether it was started, and the process forked since: the child has no such thread.
-  bool is_lost() const noexcept;
-  /// Waits for its end; nothing where it is not here.
+  /// Whether it was started in this process and not joined yet.
+  bool is_joinable() const noexcept;
+  /// Whether it was started and the process was forked since: the child has no such thread.
+  bool is_lost_by_fork() const noexcept;
+  /// Waits for its end; does nothing if is_joinable() is false.
   void join() noexcept;
 
  private:
   pthread_t thread_{};
   bool started_ = false;
-  std::uint32_t generation_ = 0;  // of the process, by its forks
+  std::uint32_t generation_ = 0;  // the process, by its number of forks
 };
 
 }  // namespace croton::base

@@ -17,7 +17,7 @@ namespace croton {
 namespace builder {
 namespace {
 
-/// Operands of maps are aligned at their last axes: the new one goes in front of those that are missing.
+/// Operands of maps are aligned at their last axes, so the new axis is put before the missing ones.
 Batched batch_map(const BatchContext& c) {
   std::vector<Variable> inputs = c.inputs;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -56,7 +56,7 @@ Batched batch_node(const BatchContext& c) {
   }
 }
 
-/// The nodes that depend on what is replaced, anew.
+/// Builds the nodes that depend on replaced variables again.
 class Vectorizer {
  public:
   Vectorizer(const std::vector<std::pair<Variable, Variable>>& replaced, Variable size) : size_(std::move(size)) {

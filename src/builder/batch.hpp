@@ -1,5 +1,5 @@
-// Vectorisation: an expression of one value becomes that of many, side by side along a new leading axis. Each op says
-// what it becomes where some of its inputs have that axis (`batch` of expr::Op); maps and reductions need not.
+// Vectorisation: an expression of one value becomes an expression of many values along a new leading axis. Each op has
+// a rule for inputs with that axis (`batch` of expr::Op); maps and reductions do not need one.
 #pragma once
 
 #include "builder/node.hpp"
@@ -8,22 +8,24 @@
 
 namespace croton::builder {
 
-/// What an op becomes. Not batched: the same for all, such as the size of another axis.
+/// The result of a rule. It is not batched if it is the same for the whole batch, such as the size of another axis.
 struct Batched {
   Variable value;
   bool batched = true;
 };
 
-/// What a rule sees: the node as it was, its new inputs, which of them have the new leading axis, and its size.
+/// The context of a rule: the original node, its new inputs, whether each has the new leading axis, and the size of
+/// that axis.
 struct BatchContext {
   const Node& node;
   const std::vector<Variable>& inputs;
   const std::vector<bool>& batched;
   Variable size;
 
-  /// The input with the new axis, repeated along it where it has none.
+  /// The input with the new axis; it is repeated along the axis if it has none.
   Variable repeated(std::size_t input) const;
-  /// NotImplementedError if one of the inputs from `first` on has the axis: sizes and bounds must be the same for all.
+  /// NotImplementedError if one of the inputs from `first` on has the axis: sizes and bounds must be the same for the
+  /// whole batch.
   void require_same(std::size_t first, std::string_view what) const;
 };
 

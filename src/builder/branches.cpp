@@ -15,15 +15,15 @@ std::vector<const Node*> application_of(const Node& node) {
 
 namespace {
 
-/// Conditions that are made of scalars alone, such as `n > 0`, are computed outside of all branches: that is cheap and
-/// cannot fail, and the sizes of what the branch gives, which depend on it, are known there.
-void keep_outside(const Node* condition, const std::function<Node*(const Variable&)>& resolve,
-                  std::unordered_set<const Node*>& outside) {
-  constexpr std::size_t most = 16;
+/// Conditions that depend only on scalars, such as `n > 0`, are computed outside of all branches: that is cheap and
+/// cannot fail, and the sizes of the branch's results, which depend on the condition, are known there.
+void keep_unconditional(const Node* condition, const std::function<Node*(const Variable&)>& resolve,
+                        std::unordered_set<const Node*>& outside) {
+  constexpr std::size_t max_nodes = 16;
   std::vector<const Node*> chain{condition};
   for (std::size_t i = 0; i < chain.size(); ++i) {
     if (chain[i]->op->kind == expr::Kind::Leaf) continue;
-    if (chain[i]->op->kind != expr::Kind::Map || chain[i]->type.rank() != 0 || i >= most) return;
+    if (chain[i]->op->kind != expr::Kind::Map || chain[i]->type.rank() != 0 || i >= max_nodes) return;
     for (const Variable& input : chain[i]->inputs) chain.push_back(resolve(input));
   }
   outside.insert(chain.begin(), chain.end());
@@ -31,7 +31,7 @@ void keep_outside(const Node* condition, const std::function<Node*(const Variabl
 
 bool is_branch(const Node& node) { return node.op->kind == expr::Kind::Branch; }
 
-/// Of each side's results among the inputs of an ifelse node, which follow the condition.
+/// The number of results of each side; they are inputs of an ifelse node after the condition.
 std::size_t results_of_side(const Node& branch) { return (branch.inputs.size() - 1) / 2; }
 
 /// Whether that input of an ifelse node is read by this side.
@@ -48,7 +48,7 @@ class BranchFinder {
       for (std::size_t i = 0; i < node->inputs.size(); ++i) uses_[resolve_(node->inputs[i])].push_back({node, i});
     }
     for (const Node* node : all_) {
-      if (is_branch(*node)) keep_outside(resolve_(node->inputs[0]), resolve_, always_);
+      if (is_branch(*node)) keep_unconditional(resolve_(node->inputs[0]), resolve_, always_);
     }
     for (const Node* node : all_) {
       if (is_branch(*node)) applications_[application_of(*node)].push_back(node);
@@ -56,7 +56,7 @@ class BranchFinder {
   }
 
   Branches run() {
-    // The last ones first: a branch that lies in another is that one's business.
+    // From the last node to the first, so that a branch inside another one is skipped.
     for (std::size_t at = all_.size(); at-- > 0;) {
       const Node& node = *all_[at];
       if (!is_branch(node) || found_.inside.contains(&node)) continue;
@@ -78,21 +78,21 @@ class BranchFinder {
     std::size_t input;
   };
 
-  /// Results of one branch are computed together, inside of another one or outside: those of which another is outside
-  /// go `elsewhere`. Whether there are any new ones.
-  bool leave_together(const Nodes& own, Nodes& elsewhere) const {
-    const std::size_t before = elsewhere.size();
+  /// All results of one branch are computed together, either inside or outside of another branch: if one of them is
+  /// outside, the others are added to `excluded`. Returns whether any were added.
+  bool exclude_split(const Nodes& own, Nodes& excluded) const {
+    const std::size_t before = excluded.size();
     for (const auto& [inputs, results] : applications_) {
       const auto is_own = [&](const Node* result) { return own.contains(result); };
       if (!std::ranges::all_of(results, is_own))
-        std::ranges::copy_if(results, std::inserter(elsewhere, elsewhere.end()), is_own);
+        std::ranges::copy_if(results, std::inserter(excluded, excluded.end()), is_own);
     }
-    return elsewhere.size() > before;
+    return excluded.size() > before;
   }
 
-  /// The nodes all of whose uses are by this side of the condition, or by each other.
+  /// The nodes that are used only by this side of the condition, or by each other.
   Nodes used_under(const Node* condition, bool then) const {
-    Nodes own, elsewhere;
+    Nodes own, excluded;
     const auto is_own_use = [&](const Use& use) {
       if (own.contains(use.user)) return true;
       return is_branch(*use.user) && is_of_side(*use.user, use.input, then) &&
@@ -103,17 +103,17 @@ class BranchFinder {
       for (std::size_t k = all_.size(); k-- > 0;) {
         const Node* candidate = all_[k];
         if (candidate->op->kind == expr::Kind::Leaf || candidate == condition || always_.contains(candidate) ||
-            elsewhere.contains(candidate))
+            excluded.contains(candidate))
           continue;
         const auto used = uses_.find(candidate);
         if (used != uses_.end() && std::ranges::all_of(used->second, is_own_use)) own.insert(candidate);
       }
-    } while (leave_together(own, elsewhere));
+    } while (exclude_split(own, excluded));
     return own;
   }
 
-  /// What is needed under a condition alone, by whichever application has that: a gradient shares much with what it is
-  /// of.
+  /// The nodes that are needed only under a condition, by all applications with that condition: a gradient shares many
+  /// nodes with its function.
   const Nodes& needed_under(const Node* condition, bool then) {
     const auto [at, fresh] = needed_under_.try_emplace({condition, then});
     Nodes& own = at->second;
@@ -123,12 +123,12 @@ class BranchFinder {
     for (const Node* each : own) {
       if (!is_branch(*each) || resolve_(each->inputs[0]) != condition) continue;
       const std::size_t index = each->attrs.index("index");
-      found_.taken.emplace(each, each->inputs[1 + (then ? 0 : results_of_side(*each)) + index]);
+      found_.replaced_by.emplace(each, each->inputs[1 + (then ? 0 : results_of_side(*each)) + index]);
     }
     return own;
   }
 
-  /// Adds what one side of an ifelse node needs of what is needed under its condition alone.
+  /// Adds the nodes that one side of an ifelse node needs, among those that are needed only under its condition.
   void reach_side(const Node& node, bool then, Nodes& reached) {
     const Nodes& own = needed_under(resolve_(node.inputs[0]), then);
     std::vector<const Node*> pending;
@@ -142,9 +142,9 @@ class BranchFinder {
     while (!pending.empty()) {
       const Node* next = pending.back();
       pending.pop_back();
-      const auto taken = found_.taken.find(next);
-      if (taken != found_.taken.end()) {
-        reach(taken->second);
+      const auto replaced_by = found_.replaced_by.find(next);
+      if (replaced_by != found_.replaced_by.end()) {
+        reach(replaced_by->second);
         continue;
       }
       for (const Variable& input : next->inputs) reach(input);
@@ -154,7 +154,7 @@ class BranchFinder {
   const std::vector<Node*>& all_;
   const std::function<Node*(const Variable&)>& resolve_;
   std::unordered_map<const Node*, std::vector<Use>> uses_;
-  Nodes always_;  // needed in any case
+  Nodes always_;  // needed unconditionally
   std::map<std::vector<const Node*>, std::vector<const Node*>> applications_;
   std::map<std::pair<const Node*, bool>, Nodes> needed_under_;
   Branches found_;

@@ -10,7 +10,7 @@
 namespace croton {
 namespace builder {
 
-Variable stand_in(const Variable& x) { return variable(x.type(), x.name(), x.where()); }
+Variable placeholder(const Variable& x) { return variable(x.type(), x.name(), x.where()); }
 
 std::vector<Variable> clone(const std::vector<Variable>& outputs, const Replacements& replace) {
   Replacements copies = replace;

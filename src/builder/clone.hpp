@@ -1,4 +1,4 @@
-// Copies of the user's graph with some variables in the places of others.
+// Copies of the user's graph with some variables replaced.
 #pragma once
 
 #include "builder/node.hpp"
@@ -7,14 +7,14 @@
 
 namespace croton::builder {
 
-/// What stands in for a variable.
+/// The replacement of each variable.
 using Replacements = std::unordered_map<const Node*, Variable>;
 
-/// `outputs` with the replacements made: what depends on one is built again, with the names, lines and places it had;
-/// the rest is shared. Iterative.
+/// `outputs` after the replacements: nodes that depend on a replaced variable are copied, with their names, lines and
+/// places; the other nodes are shared. Iterative.
 std::vector<Variable> clone(const std::vector<Variable>& outputs, const Replacements& replace);
 
-/// A free variable of the type, name and line of x.
-Variable stand_in(const Variable& x);
+/// A free variable with the type, name and line of x.
+Variable placeholder(const Variable& x);
 
 }  // namespace croton::builder

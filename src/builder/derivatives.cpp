@@ -1,4 +1,5 @@
-// Derivatives of expressions of any shape, all made of one walk back (gradient.cpp) and of vectorisation (batch.cpp).
+// Derivatives of expressions of any shape, by reverse-mode differentiation (gradient.cpp) and
+// vectorisation (batch.cpp).
 #include <croton/grad.hpp>
 #include <croton/ops.hpp>
 
@@ -16,7 +17,7 @@ using builder::describe;
 using builder::OriginScope;
 using builder::Seed;
 
-/// One eval point for each variable, of its rank, and of its sizes as far as these are known.
+/// Checks that there is one eval point for each variable, with its rank and its known sizes.
 void check_points(std::string_view op, const std::vector<Variable>& variables, std::string_view what,
                   const std::vector<Variable>& points, bool may_be_empty, Where where) {
   if (points.size() != variables.size()) {
@@ -43,23 +44,24 @@ void demand_float(std::string_view op, const Variable& v, Where where) {
   throw TypeError(fmt::format("{} ({}): {}: {}", op, describe(where), describe(v), hint));
 }
 
-std::vector<Variable> times_left(std::string_view op, const std::vector<Variable>& f, const std::vector<Variable>& wrt,
-                                 const std::vector<Variable>& points, const GradOptions& options, Where where) {
+std::vector<Variable> vector_jacobian_products(std::string_view op, const std::vector<Variable>& f,
+                                               const std::vector<Variable>& wrt, const std::vector<Variable>& points,
+                                               const GradOptions& options, Where where) {
   std::vector<Seed> seeds;
   for (std::size_t i = 0; i < f.size(); ++i) {
-    // Integers are connected, with gradient zero.
+    // Integers are connected, with gradient 0.
     const bool moves = !is_discrete(f[i].dtype());
     seeds.push_back({f[i], moves ? points[i] : builder::scalar_constant(0, DType::float32)});
   }
   return builder::gradients(op, seeds, wrt, options, where);
 }
 
-GradOptions quietly(GradOptions options) {
+GradOptions ignoring_disconnected(GradOptions options) {
   options.disconnected_inputs = Disconnected::ignore;
   return options;
 }
 
-/// For each position of f a row that is 1 there and 0 elsewhere.
+/// One row for each position of f: 1 at that position and 0 elsewhere.
 Variable unit_vectors(const Variable& f) {
   if (f.rank() == 1) {
     const Variable at = arange(f.shape(0));
@@ -76,8 +78,8 @@ std::vector<Variable> all_derivatives(std::string_view op, const Variable& f, co
                                       const GradOptions& options, Where where) {
   demand_float(op, f, where);
   if (f.rank() == 0) return builder::gradients(op, {{f, builder::scalar_constant(1, f.dtype())}}, wrt, options, where);
-  const Variable point = zeros_like(f);  // stands for any: the batch takes its place
-  std::vector<Variable> rows = times_left(op, {f}, wrt, {point}, options, where);
+  const Variable point = zeros_like(f);  // a placeholder, which the batch replaces
+  std::vector<Variable> rows = vector_jacobian_products(op, {f}, wrt, {point}, options, where);
   std::vector<Variable> defined;
   std::ranges::copy_if(rows, std::back_inserter(defined), &Variable::defined);
   const std::vector<Variable> batches = vectorize(defined, {{point, unit_vectors(f)}}, where);
@@ -100,7 +102,7 @@ std::vector<Variable> Lop(const std::vector<Variable>& f, const std::vector<Vari
                           const std::vector<Variable>& eval_points, const GradOptions& options, Where where) {
   const OriginScope origin(where);
   check_points("Lop", f, "expressions", eval_points, false, where);
-  return times_left("Lop", f, wrt, eval_points, options, where);
+  return vector_jacobian_products("Lop", f, wrt, eval_points, options, where);
 }
 Variable Lop(const Variable& f, const Variable& wrt, const Variable& eval_point, const GradOptions& options,
              Where where) {
@@ -111,19 +113,19 @@ std::vector<Variable> Rop(const std::vector<Variable>& f, const std::vector<Vari
                           const std::vector<Variable>& eval_points, const GradOptions& options, Where where) {
   const OriginScope origin(where);
   check_points("Rop", wrt, "variables", eval_points, true, where);
-  std::vector<Variable> points;  // of Lop; which ones does not matter, as it is linear in them
+  std::vector<Variable> points;  // of Lop; their values do not matter, because it is linear in them
   for (const Variable& one : f) {
     demand_float("Rop", one, where);
     points.push_back(zeros_like(one));
   }
   GradOptions inner = options;
   inner.return_disconnected = ReturnDisconnected::none;
-  const std::vector<Variable> rows = times_left("Rop", f, wrt, points, inner, where);
+  const std::vector<Variable> rows = vector_jacobian_products("Rop", f, wrt, points, inner, where);
   std::vector<Seed> seeds;
   for (std::size_t i = 0; i < wrt.size(); ++i) {
     if (rows[i].defined() && eval_points[i].defined()) seeds.push_back({rows[i], eval_points[i]});
   }
-  GradOptions outer = quietly({});
+  GradOptions outer = ignoring_disconnected({});
   outer.null_gradients = options.null_gradients;
   return builder::gradients("Rop", seeds, points, outer, where);
 }
@@ -145,7 +147,7 @@ std::vector<Variable> hessian(const Variable& cost, const std::vector<Variable>&
                               Where where) {
   const std::vector<Variable> slopes = grad(cost, wrt, options, where);
   const OriginScope origin(where);
-  GradOptions inner = quietly(options);
+  GradOptions inner = ignoring_disconnected(options);
   inner.known_grads.clear();
   std::vector<Variable> result;
   for (std::size_t i = 0; i < wrt.size(); ++i) {
@@ -164,11 +166,11 @@ std::vector<Variable> hessian_times_vector(const Variable& cost, const std::vect
   const std::vector<Variable> slopes = grad(cost, wrt, options, where);
   const OriginScope origin(where);
   check_points("hessian_times_vector", wrt, "variables", vectors, false, where);
-  std::vector<Seed> seeds;  // the Hessian is symmetric: from the left is from the right
+  std::vector<Seed> seeds;  // the Hessian is symmetric, so the product from the left equals that from the right
   for (std::size_t i = 0; i < wrt.size(); ++i) {
     if (slopes[i].defined()) seeds.push_back({slopes[i], vectors[i]});
   }
-  GradOptions inner = quietly(options);
+  GradOptions inner = ignoring_disconnected(options);
   inner.known_grads.clear();
   return builder::gradients("hessian_times_vector", seeds, wrt, inner, where);
 }
@@ -182,7 +184,7 @@ SubgraphGrads subgraph_grad(const std::vector<Variable>& wrt, const std::vector<
                             Where where) {
   std::vector<Variable> both = wrt;
   both.insert(both.end(), end.begin(), end.end());
-  GradOptions options = quietly({});
+  GradOptions options = ignoring_disconnected({});
   options.consider_constant = end;
   options.known_grads = start;
   const std::vector<Variable> all = grad(cost, both, options, where);

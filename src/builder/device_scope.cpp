@@ -10,7 +10,7 @@ namespace croton {
 namespace builder {
 namespace {
 
-/// The scopes that this thread is in, outermost first. They need not end in the order in which they were begun.
+/// The open scopes of this thread, outermost first. They need not end in reverse order.
 struct Open {
   const PlaceScope* scope;
   std::uint16_t place;

@@ -1,18 +1,18 @@
-// The device scope of the calling thread: nodes made meanwhile are asked for there.
+// The device scope of the calling thread, which sets the device of new nodes.
 #pragma once
 
 #include <cstdint>
 
 namespace croton::builder {
 
-/// The place of new nodes; 0: free.
+/// The place of new nodes; 0: not chosen.
 std::uint16_t current_place();
 
 /// While it lives, new nodes of this thread have that place; 0 changes nothing.
 class PlaceScope {
  public:
   explicit PlaceScope(std::uint16_t place);
-  /// New nodes are free, whatever scopes are open.
+  /// New nodes have no chosen place, even in an open scope.
   static PlaceScope anywhere() { return PlaceScope(); }
   ~PlaceScope();
   PlaceScope(const PlaceScope&) = delete;

@@ -1,5 +1,6 @@
-// Reverse-mode differentiation of the user's graph: one walk from the cost to the variables asked for, each op giving
-// the gradients of its inputs by its own row. Iterative: a chain of a million ops is fine.
+// Reverse-mode differentiation of the user's graph: one traversal from the cost to the requested variables, in which
+// the rule of each op computes the gradients of its inputs. Iterative, so that a chain of a million ops does not
+// overflow the stack.
 #include <croton/complex.hpp>
 #include <croton/grad.hpp>
 #include <croton/ops.hpp>
@@ -29,10 +30,11 @@ namespace {
 
 using builder::Node;
 
-/// The constant 0 without axes stands for "connected, but zero", whatever the shape: comparisons and rounding give it.
+/// The constant 0 without axes means "connected, but zero", for any shape: the gradients of comparisons and rounding
+/// are such.
 bool is_zero(const Variable& g) { return g.is_constant() && g.rank() == 0 && g.node()->value.as_complex(0) == 0.0; }
 
-/// Sums what broadcasting repeated, so that the gradient has the variable's shape.
+/// Sums over broadcast axes, so that the gradient has the variable's shape.
 Variable unbroadcast(Variable gradient, const Type& type) {
   const int extra = gradient.rank() - base::to_int(type.rank());
   std::vector<int> summed;
@@ -53,9 +55,9 @@ Variable unbroadcast(Variable gradient, const Type& type) {
 
 DType gradient_dtype(DType dtype) { return is_discrete(dtype) ? base::config().float_x() : dtype; }
 
-/// The gradients of the inputs of a node. That of a complex x + iy is dC/dx + i dC/dy, so where the node is
-/// differentiable as a function of complex numbers with derivative d, g becomes g conj(d). The op's formula gives g d,
-/// and conj(conj(g) d) is wanted. What moves elements is the same either way.
+/// The gradients of the inputs of a node. The gradient of a complex x + iy is dC/dx + i dC/dy, so if the node is a
+/// holomorphic function with derivative d, the input's gradient is g conj(d). The op's formula computes g d, so this
+/// returns conj(conj(g) d). Both are equal for ops that move elements.
 std::vector<Variable> input_gradients(const builder::GradientContext& context) {
   const expr::Op& op = *context.node.op;
   const expr::ComplexInfo* complex = op.map == nullptr ? nullptr : op.map->complex;
@@ -76,7 +78,7 @@ class Backward {
  public:
   Backward(const std::vector<builder::Seed>& seeds, const std::vector<Variable>& wrt, const GradOptions& options) {
     for (const Variable& v : options.consider_constant) constants_.insert(v.node());
-    for (const Variable& v : wrt) wanted_.insert(v.node());
+    for (const Variable& v : wrt) requested_.insert(v.node());
     std::vector<Variable> roots;
     for (const builder::Seed& seed : seeds) roots.push_back(seed.variable);
     for (const auto& [variable, gradient] : options.known_grads) {
@@ -84,12 +86,12 @@ class Backward {
       known_.insert(variable.node());
     }
     order_ = builder::topological_order(roots);
-    replace_unstable();
-    mark();
+    find_stable_forms();
+    find_dependent();
     find_results(roots);
     for (const builder::Seed& seed : seeds) add(seed.variable, seed.gradient);
     for (const auto& [variable, gradient] : options.known_grads) {
-      if (depends_.contains(variable.node())) put(variable, gradient);
+      if (depends_.contains(variable.node())) accumulate(variable, gradient);
     }
     for (auto at = order_.rbegin(); at != order_.rend(); ++at) step(*at);
   }
@@ -98,17 +100,17 @@ class Backward {
     const auto at = gradients_.find(v.node());
     return at == gradients_.end() ? nullptr : &at->second;
   }
-  /// Why the gradient of that variable is not defined; null where it is.
+  /// The reason why the gradient of that variable is not defined; null if it is.
   std::exception_ptr fault(const Variable& v) const {
     const auto at = faults_.find(v.node());
     return at == faults_.end() ? nullptr : at->second;
   }
 
  private:
-  /// The nodes through which some wanted variable reaches a root.
-  void mark() {
+  /// Finds the nodes that depend on a requested variable.
+  void find_dependent() {
     for (const Node* node : order_) {
-      bool depends = wanted_.contains(node);
+      bool depends = requested_.contains(node);
       if (!constants_.contains(node)) {
         for (const Variable& input : inputs_of(*node)) depends = depends || depends_.contains(input.node());
       }
@@ -116,14 +118,14 @@ class Backward {
     }
   }
 
-  /// What the gradient of the node goes to: its stable form, or its inputs.
+  /// The variables to which the gradient of the node is propagated: its stable form, or its inputs.
   std::span<const Variable> inputs_of(const Node& node) const {
     const auto form = forms_.find(&node);
     return form == forms_.end() ? std::span<const Variable>(node.inputs) : std::span(&form->second, 1);
   }
 
-  /// Finds the stable forms, and puts their nodes into the order in front of what they stand for.
-  void replace_unstable() {
+  /// Finds the stable forms, and inserts their nodes into the order before the nodes that they replace.
+  void find_stable_forms() {
     if (order_.empty()) return;
     const std::uint64_t last_of_user = order_.back()->serial;
     std::vector<Node*> order;
@@ -135,12 +137,13 @@ class Backward {
         std::unordered_set<const Node*> seen(form.ends.begin(), form.ends.end());
         const auto own =
             builder::reachable({form.function}, seen, [&](const Node& n) { return n.serial > last_of_user; });
-        // What the form passes over must not be of interest by itself. It ends at what the form reads, which was seen.
+        // No requested variable may be skipped by the form. The skipped part ends at the nodes that the form reads,
+        // which are in `seen`.
         const auto passed = builder::reachable({whole}, seen, [](const Node&) { return true; });
-        const auto of_interest = [&](const Node* n) {
-          return constants_.contains(n) || (n != node && (wanted_.contains(n) || known_.contains(n)));
+        const auto is_requested = [&](const Node* n) {
+          return constants_.contains(n) || (n != node && (requested_.contains(n) || known_.contains(n)));
         };
-        if (std::ranges::none_of(passed, of_interest) && std::ranges::none_of(form.twins, of_interest)) {
+        if (std::ranges::none_of(passed, is_requested) && std::ranges::none_of(form.twins, is_requested)) {
           order.insert(order.end(), own.begin(), own.end());
           forms_.emplace(node, form.function);
         }
@@ -150,20 +153,20 @@ class Backward {
     order_ = std::move(order);
   }
 
-  /// Results of one application are differentiated together, where the first of them is met: all that use any of them
+  /// Results of one application are differentiated together, at the first of them in the order: all their users
   /// come later.
-  static bool gives_several(const Node& node) {
+  static bool has_several_results(const Node& node) {
     return node.op->results_gradient != nullptr || node.op->kind == expr::Kind::Branch;
   }
 
   void find_results(const std::vector<Variable>& roots) {
     std::map<std::vector<const void*>, Node*> first;
-    std::vector<const Node*> kept(wanted_.begin(), wanted_.end());
+    std::vector<const Node*> kept(requested_.begin(), requested_.end());
     kept.insert(kept.end(), known_.begin(), known_.end());
     for (const Variable& root : roots) kept.push_back(root.node());
     branches_ = builder::find_branches(order_, kept, [](const Variable& v) { return v.node(); });
     for (Node* node : order_) {
-      if (!gives_several(*node)) continue;
+      if (!has_several_results(*node)) continue;
       std::vector<const void*> application;
       if (node->op->results_gradient != nullptr) application.push_back(node->attrs.body("body").get());
       for (const Variable& input : node->inputs) application.push_back(input.node());
@@ -173,12 +176,12 @@ class Backward {
 
   void step_results(Node* node) {
     const auto group = results_.find(node);
-    if (group == results_.end()) return;  // its turn comes with the first
+    if (group == results_.end()) return;  // the first result of the application handles it
     builder::ResultsGradientContext context;
     bool connected = false;
     for (Node* result : group->second) {
       if (constants_.contains(result) || !depends_.contains(result)) continue;
-      if (const auto fault = faults_.find(result); fault != faults_.end()) return spoil(*node, fault->second);
+      if (const auto fault = faults_.find(result); fault != faults_.end()) return mark_undefined(*node, fault->second);
       const auto at = gradients_.find(result);
       if (at == gradients_.end()) continue;
       connected = true;
@@ -191,16 +194,17 @@ class Backward {
       for (const Variable& input : node->inputs) add(input, builder::scalar_constant(0, base::config().float_x()));
       return;
     }
-    or_spoil(*node, [&] {
+    call_rule(*node, [&] {
       if (node->op->kind == expr::Kind::Branch)
         step_branch(*node, context);
       else
-        hand_on(*node, node->op->results_gradient(context));
+        add_to_inputs(*node, node->op->results_gradient(context));
     });
   }
 
-  /// What one side alone needs is differentiated by itself, and what that gives to the rest is an ifelse again: so of
-  /// the gradient, too, only one side is computed, and what the other would give is not even multiplied by 0.
+  /// The nodes that only one side needs are differentiated separately, and their gradients for the remaining nodes are
+  /// combined by an ifelse: so only one side of the gradient is computed, and values of the other side are not even
+  /// multiplied by 0.
   void step_branch(const Node& node, const builder::ResultsGradientContext& context) {
     std::vector<Variable> rest;
     const auto add_rest = [&](const Variable& v) {
@@ -228,7 +232,7 @@ class Backward {
     std::vector<Variable> to, a, b;
     for (std::size_t i = 0; i < rest.size(); ++i) {
       if (!then[i].defined() && !otherwise[i].defined()) continue;
-      // The gradient of what was not taken has its sizes, not those of what was.
+      // The zero gradient of the side that is not chosen has the sizes of its variable.
       const DType dtype = (then[i].defined() ? then[i] : otherwise[i]).dtype();
       const Variable none = cast(zeros_like(rest[i]), dtype);
       to.push_back(rest[i]);
@@ -236,7 +240,8 @@ class Backward {
       b.push_back(otherwise[i].defined() ? otherwise[i] : none);
     }
     if (to.empty()) return;
-    // Of the very same condition, so that what both need of a side is known to be needed under that alone.
+    // Uses the same condition node, so that nodes which function and gradient share are found to be needed only
+    // under it.
     std::vector<Variable> inputs{node.inputs[0]};
     inputs.insert(inputs.end(), a.begin(), a.end());
     inputs.insert(inputs.end(), b.begin(), b.end());
@@ -245,45 +250,46 @@ class Backward {
   }
 
   void step(Node* node) {
-    if (gives_several(*node)) return step_results(node);
+    if (has_several_results(*node)) return step_results(node);
     if (node->op->kind == expr::Kind::Leaf || constants_.contains(node) || !depends_.contains(node)) return;
-    if (const auto fault = faults_.find(node); fault != faults_.end()) return spoil(*node, fault->second);
+    if (const auto fault = faults_.find(node); fault != faults_.end()) return mark_undefined(*node, fault->second);
     const auto at = gradients_.find(node);
     if (at == gradients_.end()) return;
     const Variable gradient = at->second;
     if (const auto form = forms_.find(node); form != forms_.end()) return add(form->second, gradient);
     const builder::OriginScope origin(builder::in_gradient_of(node->op->name, node->where));
     const builder::PlaceScope place(node->place);
-    // Integers move in steps: what is computed in them has gradient zero, and is connected.
+    // Integers change in steps: results of integer arithmetic are connected, with gradient 0.
     if (is_zero(gradient) || is_discrete(node->type.dtype)) {
       for (const Variable& input : node->inputs) add(input, builder::scalar_constant(0, base::config().float_x()));
       return;
     }
-    // Whoever gave this node a gradient held a handle to it.
+    // The node has a gradient, so there is a handle to it.
     const builder::GradientContext context{*node, node->inputs, Variable(handles_.at(node)), gradient};
-    or_spoil(*node, [&] {
+    call_rule(*node, [&] {
       if (node->op->gradient == nullptr) {
         throw NotImplementedError(
             fmt::format("the gradient of {} is not implemented ({})", node->op->name, builder::describe(node->where)));
       }
-      hand_on(*node, input_gradients(context));
+      add_to_inputs(*node, input_gradients(context));
     });
   }
 
   /// Adds the parts to the gradients of the inputs.
-  void hand_on(const Node& node, const std::vector<Variable>& parts) {
+  void add_to_inputs(const Node& node, const std::vector<Variable>& parts) {
     for (std::size_t i = 0; i < node.inputs.size() && i < parts.size(); ++i) {
       if (!parts[i].defined()) continue;
       if (const Node& part = *parts[i].node();
           part.op->is(expr::Core::undefined_grad) && part.inputs[0] == node.inputs[i])
-        not_defined(node, part);
+        mark_input_undefined(node, part);
       else
         add(node.inputs[i], parts[i]);
     }
   }
 
-  /// A rule that gives undefined_grad(input) for an input says that this one has none; the others may be wanted.
-  void not_defined(const Node& node, const Node& part) {
+  /// A rule that returns undefined_grad(input) states that this input has no gradient; the gradients of the other
+  /// inputs are valid.
+  void mark_input_undefined(const Node& node, const Node& part) {
     const Variable& input = part.inputs[0];
     if (!depends_.contains(input.node()) || known_.contains(input.node())) return;
     const std::string& reason = part.attrs.text("reason");
@@ -293,31 +299,32 @@ class Backward {
                                                       reason.empty() ? "" : ": ", reason))));
   }
 
-  /// A gradient that there is not is of interest only if it reaches a variable that is wanted.
+  /// Calls the rule of a node. A gradient that is not defined is an error only if it reaches a requested variable.
   template <class Rule>
-  void or_spoil(const Node& node, Rule rule) {
+  void call_rule(const Node& node, Rule rule) {
     try {
       rule();
     } catch (const NotImplementedError&) {
-      spoil(node, std::current_exception());
+      mark_undefined(node, std::current_exception());
     } catch (const NullTypeGradError&) {
-      spoil(node, std::current_exception());
+      mark_undefined(node, std::current_exception());
     }
   }
 
-  /// A gradient that is not defined makes those of all inputs so.
-  void spoil(const Node& node, const std::exception_ptr& fault) {
+  /// Marks the gradients of all inputs of the node as not defined.
+  void mark_undefined(const Node& node, const std::exception_ptr& fault) {
     for (const Variable& input : inputs_of(node)) {
       if (depends_.contains(input.node()) && !known_.contains(input.node())) faults_.try_emplace(input.node(), fault);
     }
   }
 
   void add(const Variable& input, const Variable& part) {
-    if (depends_.contains(input.node()) && !known_.contains(input.node())) put(input, part);
+    if (depends_.contains(input.node()) && !known_.contains(input.node())) accumulate(input, part);
   }
 
-  void put(const Variable& input, Variable part) {
-    const builder::OriginScope origin(part.where());  // of seeds and known gradients; others are inside of a step's
+  void accumulate(const Variable& input, Variable part) {
+    // For seeds and known gradients; all others are added inside the scope of a step.
+    const builder::OriginScope origin(part.where());
     if (is_complex(part.dtype()) && !is_complex(input.dtype())) part = real(part);
     if (!is_zero(part)) part = unbroadcast(cast(part, gradient_dtype(input.dtype())), input.type());
     const auto [at, fresh] = gradients_.try_emplace(input.node(), part);
@@ -327,8 +334,8 @@ class Backward {
   }
 
   std::vector<Node*> order_;
-  std::unordered_set<const Node*> wanted_, constants_, known_, depends_;
-  std::unordered_map<const Node*, std::vector<Node*>> results_;  // of an application with several, by the first
+  std::unordered_set<const Node*> requested_, constants_, known_, depends_;
+  std::unordered_map<const Node*, std::vector<Node*>> results_;  // of an application, by its first result
   builder::Branches branches_;
   std::unordered_map<const Node*, Variable> forms_;  // stable forms, in which the nodes are differentiated
   std::unordered_map<const Node*, Variable> gradients_;
@@ -336,7 +343,7 @@ class Backward {
   std::unordered_map<const Node*, std::shared_ptr<Node>> handles_;
 };
 
-/// What there is where the outputs do not depend on the variable.
+/// The gradient of a variable on which the outputs do not depend: an error, zeros or nothing, by the options.
 Variable disconnected(std::string_view op, std::string_view subject, const Variable& v, const GradOptions& options,
                       Where where) {
   const std::string message =

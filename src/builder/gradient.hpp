@@ -1,4 +1,4 @@
-// The walk behind grad, Lop and what is made of them.
+// Reverse-mode differentiation, for grad, Lop and the functions that use them.
 #pragma once
 
 #include <croton/grad.hpp>
@@ -8,7 +8,7 @@
 
 namespace croton::builder {
 
-/// Where a walk starts: a variable, and the gradient that comes from outside.
+/// A start of differentiation: a variable and its gradient.
 struct Seed {
   Variable variable, gradient;
 };
@@ -18,7 +18,7 @@ struct Seed {
 std::vector<Variable> gradients(std::string_view op, const std::vector<Seed>& seeds, const std::vector<Variable>& wrt,
                                 const GradOptions& options, Where where);
 
-/// TypeError where the variable was never given an expression. `what`: "the cost".
+/// TypeError if the variable is empty. `what`: its role in the message, such as "the cost".
 void demand_defined(std::string_view op, const Variable& variable, std::string_view what, Where where);
 
 }  // namespace croton::builder

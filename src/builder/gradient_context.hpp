@@ -1,4 +1,4 @@
-// What the gradient function of an op sees.
+// The arguments of an op's gradient function.
 #pragma once
 
 #include "builder/node.hpp"
@@ -13,12 +13,12 @@ struct GradientContext {
   const Variable& input(std::size_t i) const { return inputs[i]; }
 };
 
-/// `value` in the dtype of x: what a formula means by its numbers. (A literal of the user is float32 or floatX, and
-/// would cost a float64 formula its precision, or make a float16 one float32.)
+/// `value` in the dtype of x, for the numbers of a formula. (A literal of the user is float32 or floatX; it would
+/// reduce the precision of a float64 formula, or make a float16 formula float32.)
 inline Variable number(double value, const Variable& x) { return scalar_constant(value, x.dtype(), x.where()); }
 
-/// While it lives, variables made on this thread are said to come from `where`: gradients lead to the line of their
-/// forward op, and what an operation is composed of to the line of its caller. Of nested ones the outermost counts.
+/// While it lives, variables made on this thread have the line `where`: gradients get the line of their forward op, and
+/// the parts of a composed operation get the line of its caller. Of nested scopes the outermost counts.
 class OriginScope {
  public:
   explicit OriginScope(Where where);

@@ -10,8 +10,8 @@
 namespace croton::builder {
 namespace {
 
-/// The marked files by op and text, and the ops by the address of the marked text. Never freed: lines live as long as
-/// the process.
+/// The marked files by op and text, and the ops by the address of the marked text. Never freed, because lines live as
+/// long as the process.
 struct Marks {
   base::ForkSafeMutex& mutex = *new base::ForkSafeMutex;
   std::map<std::pair<std::string, std::string>, const std::string*> files;

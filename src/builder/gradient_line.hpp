@@ -1,5 +1,5 @@
-// Which nodes are parts of a gradient. They have the lines of their forward ops, and every Where travels with its node
-// through the compiler; so the mark is put on the line: the same text, in memory of its own.
+// Marks of nodes that are parts of a gradient. They have the lines of their forward ops, and the compiler keeps the
+// Where of every node; so the line itself is marked: a Where whose text is equal, but has another address.
 #pragma once
 
 #include <croton/where.hpp>
@@ -8,9 +8,9 @@
 
 namespace croton::builder {
 
-/// The same line, marked as one of the gradient of that op. Unmarked where it is not known.
+/// The same line, marked as one of the gradient of that op. Unmarked if the line is not known.
 Where in_gradient_of(std::string_view op, Where where);
-/// The op of whose gradient it is; empty: of none.
+/// The op of whose gradient the line is a part; empty if it is not marked.
 std::string_view gradient_of(Where where);
 
 }  // namespace croton::builder

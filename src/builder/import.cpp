@@ -43,14 +43,14 @@ class Importer {
       roots.push_back(target);
     }
     const std::vector<Node*> all = order(roots);
-    std::vector<const Node*> kept;  // what is a result, or stands in for something, is needed whatever branch is taken
+    std::vector<const Node*> kept;  // results and replacements of givens are needed in both sides of branches
     kept.reserve(roots.size() + request_.givens.size());
     for (const Variable& root : roots) kept.push_back(resolve(root).node());
     for (const auto& [from, to] : request_.givens) kept.push_back(to.node());
     branches_ = find_branches(all, kept, [&](const Variable& v) { return resolve(v).node(); });
     for (Node* node : all) {
       base::check_interrupt();
-      // Of what is mirrored comes what is read: `id_at` sees to it.
+      // Of mirrored variables only the copies that are read are imported, by `id_at`.
       if (!branches_.inside.contains(node) && !(node->shared && is_mirrored(*node))) import(node);
     }
     for (const Variable& output : request_.outputs) result_.graph.outputs.push_back(id_of(output));
@@ -61,7 +61,7 @@ class Importer {
     }
     const std::vector<bool> needed = expr::reachable(result_.graph);
     for (std::size_t i = 0; i < request_.inputs.size(); ++i) {
-      // An input of which only a size is used is used all the same.
+      // An input also counts as used if only one of its sizes is.
       result_.used.push_back(needed[ids_.at(request_.inputs[i].node())] || size_used(i, needed));
     }
     return std::move(result_);
@@ -70,9 +70,10 @@ class Importer {
  private:
   using Sides = std::array<std::vector<Variable>, 2>;  // the results of a branch: then, else
 
-  /// As topological_order, but with the givens in the places of what they replace.
+  /// As topological_order, but with the variables of givens replaced.
   std::vector<Node*> order(const std::vector<Variable>& roots) {
-    // Depth first with an explicit stack: a given may be newer than what uses it, so serial numbers do not order here.
+    // Depth first with an explicit stack: a given may be newer than its users, so serial numbers are not a topological
+    // order here.
     std::vector<Node*> done;
     std::unordered_map<Node*, bool> state;  // false: open, true: done
     std::vector<std::pair<Node*, std::size_t>> stack;
@@ -90,7 +91,7 @@ class Importer {
           const auto at = state.find(to);
           if (at == state.end()) {
             push(input);             // may move the stack: `node` and `next` are not used after this
-          } else if (!at->second) {  // open, so below us on the stack
+          } else if (!at->second) {  // open, so it is on the stack below this node
             throw ValueError(
                 fmt::format("function ({}): givens: what stands in for {} depends on it; replace it by something else",
                             describe(request_.where), describe(input)));
@@ -114,7 +115,7 @@ class Importer {
 
   NodeId id_of(const Variable& v) { return id_at(v, 0); }
 
-  /// What an op on that device reads where it was given v.
+  /// The node that an op on that device reads for its input v.
   NodeId id_at(const Variable& v, std::uint16_t place) {
     const Variable given = resolve(v);
     if (!given.node()->shared) return ids_.at(given.node());
@@ -162,21 +163,21 @@ class Importer {
     const NodeId id = graph.arena.make(*node->op, inputs, node->attrs, node->place);
     graph.arena.require_sizes(id);
     ids_[node] = node->op->expand_at_import ? node->op->expand(graph.arena, id) : id;
-    if (node->op->kind == expr::Kind::Map) demand_stated_ones(*node, inputs, id);
+    if (node->op->kind == expr::Kind::Map) require_stated_broadcasts(*node, inputs, id);
   }
 
-  /// What one side alone needs becomes its body; what it reads from outside is captured.
+  /// The nodes that only one side needs become its body; values that it reads from outside are captured.
   NodeId import_branch(const Node& node) {
     BranchParts& parts = branches_.of(node);
     if (!parts.then) {
       const std::size_t count = (node.inputs.size() - 1) / 2;
-      Replacements stand_ins;
+      Replacements placeholders;
       std::vector<Variable> captures, inside;
       const auto capture = [&](const Variable& v) {
-        if (stand_ins.contains(v.node()) || (resolve(v).is_constant() && v.rank() == 0)) return;
+        if (placeholders.contains(v.node()) || (resolve(v).is_constant() && v.rank() == 0)) return;
         captures.push_back(v);
-        inside.push_back(stand_in(resolve(v)));
-        stand_ins[v.node()] = inside.back();
+        inside.push_back(placeholder(resolve(v)));
+        placeholders[v.node()] = inside.back();
       };
       Sides sides;
       for (std::size_t i = 1; i < node.inputs.size(); ++i) {
@@ -188,20 +189,21 @@ class Importer {
         if (!branches_.inside.contains(resolve(v).node())) capture(v);
       };
       for (const Node* own : parts.inside) {
-        const auto taken = branches_.taken.find(own);
-        if (taken != branches_.taken.end())
-          capture_outside(taken->second);
+        const auto replaced_by = branches_.replaced_by.find(own);
+        if (replaced_by != branches_.replaced_by.end())
+          capture_outside(replaced_by->second);
         else
           for (const Variable& input : own->inputs) capture_outside(input);
       }
       for (const Node* own : parts.inside) {
-        const auto taken = branches_.taken.find(own);
-        if (taken != branches_.taken.end()) stand_ins[own] = clone({taken->second}, stand_ins)[0];
+        const auto replaced_by = branches_.replaced_by.find(own);
+        if (replaced_by != branches_.replaced_by.end())
+          placeholders[own] = clone({replaced_by->second}, placeholders)[0];
       }
-      for (std::vector<Variable>& side : sides) side = clone(side, stand_ins);
+      for (std::vector<Variable>& side : sides) side = clone(side, placeholders);
       for (const Variable& v : captures) parts.captures.push_back(id_at(v, node.place));
       import_sides(parts, inside, sides);
-      find_sizes_first(node, parts, inside, sides);
+      capture_unknown_sizes(node, parts, inside, sides);
     }
     return make_branch(node, parts, node.attrs.index("index"));
   }
@@ -222,10 +224,10 @@ class Importer {
     parts.otherwise = body(sides[1]);
   }
 
-  /// Memory for what a branch gives is there before it runs. Sizes that only running a side finds are therefore results
-  /// of a branch of their own, and captured by this one: what they need is computed twice.
-  void find_sizes_first(const Node& node, BranchParts& parts, std::vector<Variable>& inside, const Sides& sides) {
-    // What a callback that is not pure gives may have other sizes the second time.
+  /// Memory for the results of a branch is allocated before it runs. So sizes that are known only after a side has run
+  /// are results of a separate branch, and captured by this one; the nodes that these sizes need are computed twice.
+  void capture_unknown_sizes(const Node& node, BranchParts& parts, std::vector<Variable>& inside, const Sides& sides) {
+    // An impure callback may return other sizes the second time.
     const auto is_impure = [](const Node* own) {
       return own->op->kind == expr::Kind::Host && own->attrs.integer("application") != 0;
     };
@@ -236,7 +238,7 @@ class Importer {
     const Variable none = constant(Array(std::int64_t{0}), "", node.where);
     for (const std::size_t side : {0U, 1U}) {
       const expr::Graph& graph = (side == 0 ? parts.then : parts.otherwise)->graph();
-      const std::vector<bool> found = expr::found_from_inputs(graph);
+      const std::vector<bool> found = expr::computable_from_inputs(graph);
       for (std::size_t r = 0; r < graph.outputs.size(); ++r) {
         const std::vector<NodeId>& shape = graph.arena.type(graph.outputs[r]).shape;
         std::vector<std::optional<Operand>> stated(shape.size());
@@ -244,7 +246,7 @@ class Importer {
           if (found[graph.arena.representative(shape[axis])] || found[shape[axis]]) continue;
           of_first[side].push_back(sides[side][r].shape(base::to_int(axis), node.where));
           of_first[1 - side].push_back(none);
-          inside.push_back(stand_in(of_first[side].back()));
+          inside.push_back(placeholder(of_first[side].back()));
           stated[axis] = Operand(inside.back(), node.where);
         }
         if (std::ranges::any_of(stated, [](const auto& size) { return size.has_value(); }))
@@ -257,9 +259,9 @@ class Importer {
     import_sides(parts, inside, known);
   }
 
-  /// What is not stated to be 1 does not broadcast, though a given, or arithmetic on sizes, makes it 1 here: gradients
-  /// were built by what the types state.
-  void demand_stated_ones(const Node& node, const std::vector<NodeId>& inputs, NodeId id) {
+  /// Only axes whose stated size is 1 broadcast, even if a given or arithmetic on sizes makes another size 1 here:
+  /// gradients were built from the stated types.
+  void require_stated_broadcasts(const Node& node, const std::vector<NodeId>& inputs, NodeId id) {
     expr::Arena& arena = result_.graph.arena;
     const std::size_t rank = arena.type(id).rank();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -285,7 +287,7 @@ class Importer {
     }
   }
 
-  /// The variable of a shared node, from whoever uses it.
+  /// The variable of a shared node, by a handle of one of its users.
   Variable find_handle(Node* node) { return Variable(node->weak_from_this().lock()); }
 
   bool size_used(std::size_t input, const std::vector<bool>& needed) const {
@@ -307,7 +309,7 @@ class Importer {
 }  // namespace
 
 Imported import(const ImportRequest& request) {
-  const PlaceScope place = PlaceScope::anywhere();  // where the function is made says nothing of where its parts run
+  const PlaceScope place = PlaceScope::anywhere();  // a device scope around function() does not affect its nodes
   return Importer(request).run();
 }
 

@@ -1,5 +1,5 @@
-// Import: the user's expressions become a Graph of the compiler's. Given variables are replaced on the way (`givens`),
-// sizes become nodes and what ops assume of them requirements, and every node keeps the user's name and line.
+// Import of the user's expressions to a Graph of the compiler. Given variables are replaced (`givens`), sizes become
+// nodes, the ops' assumptions about them become requirements, and every node keeps the user's name and line.
 #pragma once
 
 #include <croton/variable.hpp>
@@ -26,11 +26,12 @@ struct Imported {
   expr::Graph graph;
   /// The arguments of the graph in order (all the request's inputs), then the shared variables.
   std::vector<Variable> shared;
-  /// Which arguments the outputs and updates need.
+  /// For each argument, whether the outputs or updates need it.
   std::vector<bool> used;
 };
 
-/// Raises for outputs that need a variable that is neither given nor shared; names it and its line.
+/// Imports the graph of a function. It raises MissingInputError, which names the variable and its line, if the outputs
+/// need a variable that is neither an input, nor given, nor shared.
 Imported import(const ImportRequest& request);
 
 }  // namespace croton::builder

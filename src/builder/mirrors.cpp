@@ -19,7 +19,7 @@ std::vector<const MirrorScope*>& open_scopes() {
   return scopes;
 }
 
-/// Homes are numbered as places are, but for the host.
+/// The place of a home: the same number, except for the host, whose home is 0.
 std::uint16_t place_of_home(std::uint16_t home) { return home == 0 ? base::DeviceName{}.place() : home; }
 
 SharedVariable original_of(const Variable& shared) {
@@ -32,10 +32,11 @@ SharedVariable original_of(const Variable& shared) {
 void mirror(const SharedVariable& variable, std::span<const std::uint16_t> places) {
   const SharedVariable original = original_of(variable);
   SharedState& state = *original.node()->shared;
-  const std::unique_lock lock(state.mutex);  // nobody changes the value meanwhile, and copies come in the order of ids
+  // The value does not change during the copy, and copies are in the order of ids.
+  const std::unique_lock lock(state.mutex);
   for (std::size_t i = 0; i < places.size(); ++i) {
-    const bool is_here = state.pinned ? place_of_home(state.home) == places[i] : i == 0;
-    if (is_here || std::ranges::find(state.mirrors, places[i], &SharedState::Mirror::place) != state.mirrors.end())
+    const bool is_covered = state.pinned ? place_of_home(state.home) == places[i] : i == 0;
+    if (is_covered || std::ranges::find(state.mirrors, places[i], &SharedState::Mirror::place) != state.mirrors.end())
       continue;
     const MirrorScope none({});
     const SharedVariable copy = shared(state.value.to_host(),

@@ -66,7 +66,7 @@ class BuilderInfer final : public expr::InferContext {
   void require_size(expr::Dim size) override {
     if (size < 0 && size != expr::unknown_dim) shape_error(fmt::format("a size of {}; sizes are at least 0", size));
   }
-  /// That the sizes are sizes and an index can count the elements, as far as they are known.
+  /// Checks that known sizes are not negative and that an index can count the elements.
   void require_sizes(std::span<const expr::Dim> shape) {
     for (const expr::Dim size : shape) require_size(size);
     std::optional<std::int64_t> count = 1;
@@ -92,7 +92,7 @@ class BuilderInfer final : public expr::InferContext {
 }  // namespace
 
 Node::~Node() {
-  // The outermost destructor drains what the inner ones would have destroyed.
+  // The outermost destructor destroys the nodes that the inner ones would have destroyed recursively.
   static thread_local std::vector<std::shared_ptr<Node>> doomed;
   static thread_local bool draining = false;
   for (Variable& input : inputs) {
@@ -124,7 +124,7 @@ namespace {
 
 thread_local const Where* current_origin = nullptr;
 
-/// The line of what is made at `where`: inside of what an operation is composed of, that of its caller.
+/// The line of a node that is made at `where`: inside a composed operation it is the line of its caller.
 Where line_of_caller(Where where) { return current_origin != nullptr ? *current_origin : where; }
 
 }  // namespace
@@ -222,8 +222,8 @@ Variable integer_constant(std::int64_t value, Where where) {
   return constant_of(Array(value).astype(smallest_int(value)), where);
 }
 
-/// Whether a number stays finite in the dtype.
-bool holds(DType dtype, double value) {
+/// Whether the dtype can represent the number without overflow.
+bool can_represent(DType dtype, double value) {
   return std::isfinite(Array(value).astype(dtype).item<double>()) == std::isfinite(value);
 }
 
@@ -231,7 +231,7 @@ Variable real_constant(double value, Where where) {
   DType dtype = base::config().float_x();
   const bool exact_in_float32 = value != value || static_cast<double>(static_cast<float>(value)) == value;
   if (dtype == DType::float64 && exact_in_float32) dtype = DType::float32;
-  if (!holds(dtype, value)) dtype = holds(DType::float32, value) ? DType::float32 : DType::float64;
+  if (!can_represent(dtype, value)) dtype = can_represent(DType::float32, value) ? DType::float32 : DType::float64;
   return constant_of(Array(value).astype(dtype), where);
 }
 
@@ -239,7 +239,7 @@ Variable complex_constant(std::complex<double> value, Where where) {
   const Array wide(value);
   const Array narrow = wide.astype(DType::complex64);
   const bool exact = narrow.astype(DType::complex128).same_bits(wide) || value != value;
-  const bool fits = holds(DType::float32, value.real()) && holds(DType::float32, value.imag());
+  const bool fits = can_represent(DType::float32, value.real()) && can_represent(DType::float32, value.imag());
   return constant_of(exact || (fits && base::config().float_x() != DType::float64) ? narrow : wide, where);
 }
 

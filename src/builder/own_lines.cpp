@@ -12,7 +12,7 @@ namespace croton::builder {
 
 bool is_own_line(Where where) {
   // Stages see the headers of src/ through links in the build folder (cmake/stages.cmake), and the compiler names a
-  // file by the way on which it found it.
+  // file by the path on which it found it.
   static constexpr std::string_view folders[] = {CROTON_SOURCE_FOLDER "/src/", CROTON_SOURCE_FOLDER "/include/",
                                                  CROTON_SOURCE_FOLDER "/python_bindings/", CROTON_STAGES_FOLDER "/"};
   const std::string_view file = where.file();

@@ -1,5 +1,5 @@
-// What the gradient of an op with several results sees: each result is a node of its own, with the inputs of the
-// others.
+// The arguments of the gradient of an op with several results: each result is a separate node, and all have the
+// same inputs.
 #pragma once
 
 #include "builder/node.hpp"
@@ -8,7 +8,7 @@
 
 namespace croton::builder {
 
-/// A result of which the cost depends.
+/// A result on which the cost depends, with its gradient.
 struct ResultGradient {
   const Node& node;
   Variable gradient;

@@ -23,8 +23,9 @@ builder::SharedState& state_of(const builder::Node* node) {
   return *node->shared;
 }
 
-/// Whether a shared variable keeps another one from being freed, by its default update and those of what that needs.
-bool keeps(const builder::Node& variable, const builder::Node& other) {
+/// Whether a shared variable keeps another one alive, by its default update and, transitively, by the default updates
+/// of the variables that it needs.
+bool keeps_alive(const builder::Node& variable, const builder::Node& other) {
   std::unordered_set<const builder::Node*> seen{&variable};
   std::vector<const builder::Node*> pending{&variable};
   while (!pending.empty()) {
@@ -39,7 +40,7 @@ bool keeps(const builder::Node& variable, const builder::Node& other) {
   return false;
 }
 
-/// The type of a shared variable: sizes are not stated but where they are 1 for good.
+/// The type of a shared variable: only sizes that are always 1 are stated.
 Type type_of(const Array& value, const std::vector<bool>& broadcastable) {
   Type type{value.dtype(), Sizes(value.shape().size(), unknown_size)};
   if (broadcastable.empty()) return type;
@@ -52,7 +53,7 @@ Type type_of(const Array& value, const std::vector<bool>& broadcastable) {
   return type;
 }
 
-/// ShapeError unless sizes that the type states are those of the value.
+/// ShapeError unless the value has the sizes that the type states.
 void check_sizes(const Type& type, const Array& value, const std::string& what) {
   for (std::size_t axis = 0; axis < type.rank(); ++axis) {
     if (type.shape[axis] == unknown_size || type.shape[axis] == value.shape()[axis]) continue;
@@ -66,12 +67,12 @@ struct Home {
   base::DeviceMemory* memory = nullptr;
 };
 
-/// Where a new shared variable lies. ValueError or DeviceError that names it where there is no such device.
+/// The device of a new shared variable. ValueError or DeviceError that names the variable if there is no such device.
 Home home_of(const SharedOptions& options, Where where) {
   const base::Flags& flags = base::config();
   const auto name = [&] { return fmt::format("shared '{}' ({})", options.name, builder::describe(where)); };
   try {
-    const std::uint16_t place = base::home_on(options.target.empty() ? flags.device : options.target);
+    const std::uint16_t place = base::home_place(options.target.empty() ? flags.device : options.target);
     return {place, base::device_memory(place)};
   } catch (const DeviceError& error) {
     if (flags.allow_soft_placement) return {};
@@ -93,7 +94,7 @@ SharedVariable shared(const Array& value, const SharedOptions& options, Where wh
   }
   static std::atomic<std::uint64_t> next_id{0};
   const Home home = home_of(options, where);
-  // A variable without inputs, like those of `variable`, but with a state.
+  // A leaf as `variable` makes it, but with a state.
   Variable v = variable(type_of(value, options.broadcastable), options.name, where);
   check_sizes(v.type(), value, fmt::format("shared '{}' ({})", options.name, builder::describe(where)));
   v.node()->op = &expr::op(expr::Core::shared);
@@ -102,7 +103,7 @@ SharedVariable shared(const Array& value, const SharedOptions& options, Where wh
   state.id = ++next_id;
   state.mutex.set_owner(builder::describe(v));
   if (home.memory != nullptr) {
-    state.value = base::moved_to(home.memory, value);  // a copy of its own
+    state.value = base::moved_to(home.memory, value);  // always a copy
   } else {
     state.value = options.borrow && value.writable() ? value.contiguous() : value.copy();
     state.exposed = options.borrow;
@@ -136,14 +137,14 @@ void SharedVariable::set_value(const Array& value, bool borrow) {
   }
   Array fresh = value.dtype() == dtype() ? (borrow && value.writable() ? value.contiguous() : value.copy())
                                          : value.astype(dtype());
-  std::vector<std::unique_lock<builder::StateLock>> locks;  // in the order of ids, as calls lock
+  std::vector<std::unique_lock<builder::StateLock>> locks;  // in the order of ids, as in calls
   locks.emplace_back(state.mutex);
   std::vector<builder::SharedState*> states{&state};
   for (const builder::SharedState::Mirror& mirror : state.mirrors) {
     states.push_back(mirror.copy.node()->shared.get());
     locks.emplace_back(states.back()->mutex);
   }
-  std::vector<Array> values;  // all, before any is given away: memory may run out
+  std::vector<Array> values;  // all values first, because an allocation may fail
   values.reserve(states.size());
   for (const builder::SharedState* one : states) {
     base::DeviceMemory* memory = base::device_memory(one->home);
@@ -179,27 +180,27 @@ void SharedVariable::set_default_update(const Variable& value) {
   builder::SharedState& state = state_of(node());
   if (!value.defined()) throw TypeError(fmt::format("the default update of {} is empty", builder::describe(*this)));
   builder::Replacements replace;
-  std::vector<std::pair<Variable, std::weak_ptr<builder::Node>>> stand_ins;
+  std::vector<std::pair<Variable, std::weak_ptr<builder::Node>>> placeholders;
   const auto put = [&](builder::Node& of) {
     const std::shared_ptr<builder::Node> kept = of.shared_from_this();
-    stand_ins.emplace_back(builder::stand_in(Variable(kept)), kept);
-    replace[&of] = stand_ins.back().first;
+    placeholders.emplace_back(builder::placeholder(Variable(kept)), kept);
+    replace[&of] = placeholders.back().first;
   };
   put(*node());
   for (builder::Node* other : builder::topological_order({value})) {
-    if (other->shared && other != node() && keeps(*other, *node())) put(*other);
+    if (other->shared && other != node() && keeps_alive(*other, *node())) put(*other);
   }
-  const Variable over_stand_ins = builder::clone({value}, replace)[0];
+  const Variable over_placeholders = builder::clone({value}, replace)[0];
   const std::unique_lock lock(state.mutex);
-  state.default_update = over_stand_ins;
-  state.stand_ins = std::move(stand_ins);
+  state.default_update = over_placeholders;
+  state.placeholders = std::move(placeholders);
 }
 
 namespace builder {
 
 std::vector<std::pair<Variable, Variable>> default_update_inputs(const Node& shared) {
   std::vector<std::pair<Variable, Variable>> inputs;
-  for (const auto& [inside, weak] : shared.shared->stand_ins) {
+  for (const auto& [inside, weak] : shared.shared->placeholders) {
     const std::shared_ptr<Node> kept = weak.lock();
     if (!kept)
       throw ValueError(fmt::format("the default update of {} ({}) needs {}, of which no handle is left", shared.name,

@@ -1,4 +1,4 @@
-// The state of a shared variable: one value, its home, and how often it was written.
+// The state of a shared variable: its value, its home, and the number of writes.
 #pragma once
 
 #include <croton/array.hpp>
@@ -25,23 +25,23 @@ struct SharedState {
   std::uint16_t home = 0;  // the number of a device; 0 is the host
   bool pinned = false;
   std::uint64_t version = 0;
-  std::atomic<bool> exposed{false};  // borrowed from somebody, or given away with borrow: others may see the value
-  std::shared_ptr<void> copies;      // on other devices; the runtime's
+  std::atomic<bool> exposed{false};  // borrowed from or given to the user, whose code may see the value
+  std::shared_ptr<void> copies;      // on other devices; managed by the runtime
 
   struct Mirror {
     std::uint16_t place;  // a number of base/device_name.hpp
     Variable copy;        // pinned there
   };
   std::vector<Mirror> mirrors;   // copies of the value (mirrors.hpp), by id
-  std::weak_ptr<Node> mirrored;  // of such a copy: what it is one of
+  std::weak_ptr<Node> mirrored;  // for such a copy: the original
 
-  /// In terms of stand-ins for the variable itself, and for others whose default updates need it, such as those that
-  /// one loop updates: states that held each other would never be freed.
+  /// The default update, with placeholders for the variable itself and for variables whose default updates need it,
+  /// such as those that one loop updates: states that own each other would never be freed.
   Variable default_update;
-  std::vector<std::pair<Variable, std::weak_ptr<Node>>> stand_ins;
+  std::vector<std::pair<Variable, std::weak_ptr<Node>>> placeholders;
 };
 
-/// The stand-ins of the node's default update, and what they stand for. ValueError where that is not there any more.
+/// The placeholders of the node's default update, and their variables. ValueError if a variable no longer exists.
 std::vector<std::pair<Variable, Variable>> default_update_inputs(const Node& shared);
 
 }  // namespace croton::builder

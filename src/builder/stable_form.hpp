@@ -1,4 +1,4 @@
-// What grad differentiates where the user wrote a stable function in parts that overflow.
+// Stable forms, which grad differentiates instead of expressions of the user whose parts overflow.
 #pragma once
 
 #include <croton/variable.hpp>
@@ -10,13 +10,13 @@
 namespace croton::builder {
 
 struct StableForm {
-  Variable function;  // not defined where the expression is no such form
-  /// What the user wrote twice: the nodes of either, of which one is passed over, and where they meet again.
+  Variable function;  // not defined if the expression has no stable form
+  /// If the user wrote a part twice: the nodes of both copies, of which one is skipped, and the nodes where they join.
   std::vector<const Node*> twins, ends;
 };
 
-/// softmax(x) where `y` is exp(x) / sum(exp(x)), and the like: the same function, whose derivative is finite where that
-/// by way of the parts is not. Defined in ops/, which knows the functions.
+/// The stable form of `y`, such as softmax(x) for exp(x) / sum(exp(x)): the same function, whose derivative is finite
+/// where the derivative through the parts is not. Defined in ops/, which knows the functions.
 StableForm stable_form(const Variable& y);
 
 }  // namespace croton::builder

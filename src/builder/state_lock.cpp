@@ -9,8 +9,8 @@
 namespace croton::builder {
 
 void StateLock::renew() {
-  static std::mutex& one_at_a_time = *new std::mutex;  // never destroyed: calls may run while the process ends
-  const std::lock_guard lock(one_at_a_time);
+  static std::mutex& renewal_mutex = *new std::mutex;  // never destroyed: calls may run while the process ends
+  const std::lock_guard lock(renewal_mutex);
   const std::uint32_t now = base::fork_generation();
   if (generation_.load(std::memory_order_relaxed) == now) return;
   if (writer_.load(std::memory_order_relaxed) != std::thread::id()) {
@@ -19,14 +19,15 @@ void StateLock::renew() {
         "begin, or start processes anew (Python: multiprocessing's spawn)",
         variable_));
   }
-  // A mutex that a thread holds which is not here cannot be unlocked, or destroyed: a new one is put in its place.
-  if (read_here().empty()) new (&mutex_) std::optional<std::shared_mutex>(std::in_place);
+  // A mutex that is held by a thread of the parent cannot be unlocked or destroyed, so a new one is constructed
+  // over it.
+  if (held_for_reading().empty()) new (&mutex_) std::optional<std::shared_mutex>(std::in_place);
   generation_.store(now, std::memory_order_release);
 }
 
-void StateLock::refuse_to_wait_for_oneself() const {
+void StateLock::throw_on_self_deadlock() const {
   const bool writes = writer_.load(std::memory_order_relaxed) == std::this_thread::get_id();
-  if (!writes && std::ranges::find(read_here(), this) == read_here().end()) return;
+  if (!writes && std::ranges::find(held_for_reading(), this) == held_for_reading().end()) return;
   throw Error(
       fmt::format("{} is {} by a call in this thread, in a callback (HostOp) or signal handler of which it cannot be "
                   "{}: that would "
@@ -34,7 +35,7 @@ void StateLock::refuse_to_wait_for_oneself() const {
                   variable_, writes ? "being updated" : "being read", writes ? "used" : "updated"));
 }
 
-std::vector<const StateLock*>& StateLock::read_here() {
+std::vector<const StateLock*>& StateLock::held_for_reading() {
   thread_local std::vector<const StateLock*> locks;
   return locks;
 }

@@ -1,6 +1,6 @@
-// What the value of a shared variable is locked by: shared to read, exclusive to update. In a process that was forked
-// while another thread, which the child does not have, was reading, the lock is free again; where that thread was
-// updating, the value may be half of one, and locking raises an error in place of waiting for ever.
+// The lock of a shared variable's value: shared to read, exclusive to update. If a process was forked while another
+// thread was reading, which the child does not have, the lock is free in the child; if that thread was updating, the
+// value may be incomplete, and locking raises an error instead of waiting for ever.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +19,12 @@ namespace croton::builder {
 /// For std::unique_lock and std::shared_lock.
 class StateLock {
  public:
-  /// What the error calls it.
+  /// Sets the name of the variable in error messages.
   void set_owner(std::string variable) { variable_ = std::move(variable); }
 
   void lock() {
     renew_after_fork();
-    refuse_to_wait_for_oneself();
+    throw_on_self_deadlock();
     mutex_->lock();
     writer_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   }
@@ -40,18 +40,18 @@ class StateLock {
   }
   void lock_shared() {
     renew_after_fork();
-    if (writer_.load(std::memory_order_relaxed) == std::this_thread::get_id()) refuse_to_wait_for_oneself();
+    if (writer_.load(std::memory_order_relaxed) == std::this_thread::get_id()) throw_on_self_deadlock();
     mutex_->lock_shared();
-    read_here().push_back(this);
+    held_for_reading().push_back(this);
   }
   bool try_lock_shared() {
     renew_after_fork();
     if (!mutex_->try_lock_shared()) return false;
-    read_here().push_back(this);
+    held_for_reading().push_back(this);
     return true;
   }
   void unlock_shared() {
-    std::vector<const StateLock*>& all = read_here();
+    std::vector<const StateLock*>& all = held_for_reading();
     *std::ranges::find(all, this) = all.back();
     all.pop_back();
     mutex_->unlock_shared();
@@ -62,13 +62,15 @@ class StateLock {
     if (generation_.load(std::memory_order_acquire) != base::fork_generation()) renew();
   }
   void renew();
-  /// Error where this thread, in a callback or a signal handler of a call, holds it already: nobody would give it back.
-  void refuse_to_wait_for_oneself() const;
-  /// All of these that this thread holds to read. (A callback that forks goes on in the child, and gives them back.)
-  static std::vector<const StateLock*>& read_here();
+  /// Error if this thread, in a callback or a signal handler of a call, already holds the lock, which would never
+  /// be released.
+  void throw_on_self_deadlock() const;
+  /// All StateLocks that this thread holds for reading. (A callback that forks continues in the child, and
+  /// releases them.)
+  static std::vector<const StateLock*>& held_for_reading();
 
   std::optional<std::shared_mutex> mutex_{std::in_place};
-  std::atomic<std::thread::id> writer_;  // none where nobody updates
+  std::atomic<std::thread::id> writer_;  // none if no thread updates the value
   std::atomic<std::uint32_t> generation_{base::fork_generation()};
   std::string variable_;
 };

@@ -1,4 +1,4 @@
-// The walk over the user's graph.
+// Traversal of the user's graph.
 #pragma once
 
 #include "builder/node.hpp"
@@ -8,8 +8,8 @@
 
 namespace croton::builder {
 
-/// The nodes that `from` depend on and themselves, inputs first, as far as they are new to `seen` and `within` holds on
-/// the way; what was met is put into `seen`. Iterative.
+/// The nodes of `from` and the nodes that they depend on, inputs first. The traversal stops at nodes in `seen` or for
+/// which `within` is false, and adds all visited nodes to `seen`. Iterative.
 template <class Within>
 std::vector<Node*> reachable(const std::vector<Variable>& from, std::unordered_set<const Node*>& seen, Within within) {
   std::vector<Node*> found, pending;
@@ -23,7 +23,8 @@ std::vector<Node*> reachable(const std::vector<Variable>& from, std::unordered_s
     found.push_back(node);
     for (const Variable& input : node->inputs) visit(input);
   }
-  // Serial numbers grow with every new node and a node's inputs exist before it, so sorting by them is enough.
+  // Every new node has a larger serial number, and a node's inputs exist before it, so sorting by serial numbers
+  // is enough.
   std::ranges::sort(found, {}, &Node::serial);
   return found;
 }

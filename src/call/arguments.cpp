@@ -19,7 +19,7 @@ namespace {
 
 using builder::describe;
 
-/// The array in the input's dtype, by the three states of casting.
+/// The array converted to the input's dtype, by its rules for casts.
 Array convert(const InputRules& rules, const Argument& argument) {
   const Type& type = rules.variable.type();
   const Array& array = argument.array();
@@ -53,7 +53,7 @@ Array convert(const InputRules& rules, const Argument& argument) {
       refuse(fmt::format("{} does not fit into {}", array.to_string(), name_of(type.dtype)));
     }
     if (is_discrete(array.dtype())) {
-      // A whole number is taken where its value fits.
+      // An integer is accepted if the dtype can represent its value.
       const Array converted = array.astype(type.dtype);
       if (converted.as_double(0) == array.as_double(0)) return converted;
       refuse(fmt::format("{} does not fit into {}", array.to_string(), name_of(type.dtype)));
@@ -64,7 +64,7 @@ Array convert(const InputRules& rules, const Argument& argument) {
   return array;
 }
 
-/// Whether the array can be taken as it is.
+/// Whether the array needs no conversion.
 bool fits(const InputRules& rules, const Array& array) {
   const Type& type = rules.variable.type();
   if (array.dtype() != type.dtype || array.shape().size() != type.shape.size()) return false;
@@ -74,8 +74,8 @@ bool fits(const InputRules& rules, const Array& array) {
   return true;
 }
 
-/// Whether it has to be copied for kernels, which take strides in whole elements; products, and the simulated GPU, take
-/// rows without gaps.
+/// Whether the array must be copied: kernels need strides in whole elements; products and the simulated GPU need
+/// contiguous arrays.
 bool needs_copy(const Array& array, bool needs_contiguous) {
   if (reinterpret_cast<std::uintptr_t>(array.raw()) % size_of(array.dtype()) != 0) return true;
   if (array.is_contiguous()) return false;
@@ -96,7 +96,7 @@ void Arguments::take(const CompiledFunction& function, std::span<const Argument>
         fmt::format("{}: {} arguments for {} input(s){}", function.name, arguments.size(), inputs.size(), taken));
   }
   const auto keep = [&](Array array) {
-    copies_.reserve(2 * inputs.size());  // elements are pointed at
+    copies_.reserve(2 * inputs.size());  // pointers to elements must stay valid
     return &copies_.emplace_back(std::move(array));
   };
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -1,4 +1,4 @@
-// The arguments of a call as a plan takes them.
+// The arguments of a call, converted to the arrays that a plan takes.
 #pragma once
 
 #include <croton/function.hpp>
@@ -14,8 +14,9 @@ namespace croton::detail {
 
 class Arguments {
  public:
-  /// Adds each argument to `arrays`: as it is, or a copy, kept until `release`, where its dtype, its strides or an
-  /// update that is written over it ask for one. TypeError and ShapeError for what an input does not take.
+  /// Adds each argument to `arrays`: the array itself or, if its dtype, its strides or an update that overwrites
+  /// it require it, a copy, which lives until `release`. TypeError and ShapeError for arrays that an input does
+  /// not accept.
   void take(const CompiledFunction& function, std::span<const Argument> arguments,
             const runtime::Executable& executable, const SharedLocks& shared, std::vector<const Array*>& arrays);
   void release() { copies_.clear(); }

@@ -11,14 +11,14 @@
 namespace croton::detail {
 namespace {
 
-constexpr std::size_t most_plans = 1024, most_moved = 8;
+constexpr std::size_t max_plans = 1024, max_renumbered = 8;
 
-/// Gives `visit` the numbers of the key, one by one.
+/// Calls `visit` with each number of the key.
 void visit_key(const runtime::Executable& executable, const runtime::CallArrays& arrays, const auto& visit) {
   for (const Array* array : arrays.arguments) {
     for (const std::int64_t size : array->shape()) visit(size);
     if (array->is_contiguous()) continue;
-    visit(-2);  // no size: strides follow
+    visit(-2);  // not a size: strides follow
     for (const std::int64_t stride : array->strides()) visit(stride);
   }
   for (const Array* array : arrays.shared) {
@@ -40,7 +40,7 @@ runtime::BoundPlan* BoundPlans::find_last(const runtime::Executable& executable,
   if (last_ == nullptr) return nullptr;
   auto known = last_key_.begin();
   bool same = true;
-  visit_key(executable, arrays, [&](std::int64_t k) {  // compared without a key of its own
+  visit_key(executable, arrays, [&](std::int64_t k) {  // compares without making a key
     same = same && known != last_key_.end() && *known == k;
     if (same) ++known;
   });
@@ -53,10 +53,10 @@ runtime::BoundPlan& BoundPlans::find_or_bind(const CompiledFunction& function,
   const base::Compilation compilation;
   key_.clear();
   visit_key(*executable, arrays, [&](std::int64_t k) { key_.push_back(k); });
-  // A program whose sizes never repeat must not fill the memory with plans for them.
-  if (plans_.size() >= most_plans) {
+  // A program whose sizes never repeat must not fill the memory with plans.
+  if (plans_.size() >= max_plans) {
     plans_.clear();
-    moved_.clear();
+    renumbered_.clear();
     last_ = nullptr;
   }
   if (!plans_.contains(key_)) renumber(*executable, arrays);
@@ -76,8 +76,8 @@ runtime::BoundPlan& BoundPlans::find_or_bind(const CompiledFunction& function,
   return *plan;
 }
 
-/// Makes a plan for the same sizes and other numbers that of the present call, where one can be: the last one, or one
-/// that was made another call's before. A data set has batches of one size, and often a smaller one in the end.
+/// Changes a plan for the same sizes but other numbers to the numbers of the present call, if possible: the last plan,
+/// or one that was renumbered before. A data set has batches of one size, and often a smaller last one.
 void BoundPlans::renumber(const runtime::Executable& executable, const runtime::CallArrays& arrays) {
   const std::size_t numbers = executable.host_inputs.size();
   if (numbers == 0) return;
@@ -89,21 +89,21 @@ void BoundPlans::renumber(const runtime::Executable& executable, const runtime::
   const auto take = [&](const Key& from) {
     auto entry = plans_.extract(from);
     if (entry.empty()) return false;
-    const bool taken = entry.mapped()->renumber(arrays);  // what it leaves halfway, by an error, is not kept
+    const bool taken = entry.mapped()->renumber(arrays);  // a plan that an error leaves incomplete is dropped
     if (taken) entry.key() = key_;
     plans_.insert(std::move(entry));
     return taken;
   };
-  const bool is_new = last_ != nullptr && std::ranges::find(moved_, last_key_) == moved_.end();
+  const bool is_new = last_ != nullptr && std::ranges::find(renumbered_, last_key_) == renumbered_.end();
   last_ = nullptr;
-  if (is_new) moved_.push_back(last_key_);
-  for (std::size_t i = moved_.size(); i-- > 0;) {
-    if (!same_sizes(moved_[i]) || !take(moved_[i])) continue;
-    moved_[i] = key_;
-    if (moved_.size() > most_moved) moved_.erase(moved_.begin());
+  if (is_new) renumbered_.push_back(last_key_);
+  for (std::size_t i = renumbered_.size(); i-- > 0;) {
+    if (!same_sizes(renumbered_[i]) || !take(renumbered_[i])) continue;
+    renumbered_[i] = key_;
+    if (renumbered_.size() > max_renumbered) renumbered_.erase(renumbered_.begin());
     return;
   }
-  if (is_new) moved_.pop_back();
+  if (is_new) renumbered_.pop_back();
 }
 
 }  // namespace croton::detail

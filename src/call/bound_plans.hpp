@@ -1,5 +1,5 @@
-// The plans of a function on its devices, bound to what calls brought: by the sizes of what they read, the strides of
-// what is not contiguous, and the numbers that the host reads.
+// The plans of a function on its devices, bound for calls. The key is the sizes of arrays, the strides of arrays that
+// are not contiguous, and the numbers that the host reads.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace croton::detail {
 
 class BoundPlans {
  public:
-  /// The plan of the call before, where it is this one's too: most calls are like the one before. Null where it is not.
+  /// The plan of the previous call, if it is also valid for this one, as in most calls; otherwise null.
   runtime::BoundPlan* find_last(const runtime::Executable& executable, const runtime::CallArrays& arrays) const;
-  /// The plan for these arrays, bound now if no call has brought such.
+  /// The plan for these arrays; it is bound now if no call with this key has been made.
   runtime::BoundPlan& find_or_bind(const CompiledFunction& function,
                                    const std::shared_ptr<const runtime::Executable>& executable,
                                    const runtime::CallArrays& arrays, runtime::RunCounts& counts);
@@ -29,8 +29,8 @@ class BoundPlans {
   void renumber(const runtime::Executable& executable, const runtime::CallArrays& arrays);
 
   std::unordered_map<Key, std::unique_ptr<runtime::BoundPlan>, KeyHash> plans_;
-  std::vector<Key> moved_;  // keys of plans that have been renumbered
-  Key key_, last_key_;      // of the present call, and the one before
+  std::vector<Key> renumbered_;  // keys of plans that were renumbered
+  Key key_, last_key_;           // of the present and the previous call
   runtime::BoundPlan* last_ = nullptr;
 };
 

@@ -1,6 +1,6 @@
-// What a function is locked by while it is called. Where waiting for it could never end it raises an error in place of
-// waiting: in a callback (HostOp) of the same function, in a thread that such a callback waits for, and in a process
-// that was forked while another thread, which the child does not have, was in a call.
+// The lock of a function during a call. It raises an error instead of waiting for ever: in a callback (HostOp) of the
+// same function, in a thread that such a callback waits for, and in a process that was forked while another thread,
+// which the child does not have, was in a call.
 #pragma once
 
 #include <atomic>
@@ -16,11 +16,11 @@ namespace croton {
 
 class CallLock {
  public:
-  /// Locks until its end. Error where that would wait for ever; `name` is the function's, for the message.
+  /// Holds the lock while it lives. Error if that would wait for ever; `name` is the function's, for the message.
   class Guard {
    public:
     Guard(CallLock& lock, const std::string& name) : lock_(lock), owns_(true) { lock_.lock(name); }
-    /// Without waiting.
+    /// Does not wait.
     Guard(CallLock& lock, std::try_to_lock_t) : lock_(lock), owns_(lock.try_lock()) {}
     ~Guard() {
       if (owns_) lock_.unlock();
@@ -34,7 +34,7 @@ class CallLock {
     bool owns_;
   };
 
-  /// How long a callback and a caller have waited for each other until that is taken for a deadlock.
+  /// The time for which a callback and a caller wait for each other until this counts as a deadlock.
   static constexpr std::chrono::seconds patience{20};
 
  private:

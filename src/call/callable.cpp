@@ -26,7 +26,7 @@ Callable::Callable(std::shared_ptr<const CompiledFunction> function)
 std::shared_ptr<Callable> Callable::copy() const {
   auto other = std::make_shared<Callable>(function_);
   const CallLock::Guard lock(mutex_, function_->name);
-  other->placements_.take_over(placements_);
+  other->placements_.copy_plans(placements_);
   return other;
 }
 
@@ -36,7 +36,7 @@ Placed& Callable::placed() {
   return placements_.find(base::config());
 }
 
-/// The present values of the shared variables.
+/// Reads the present values of the shared variables.
 void Callable::read_shared() {
   for (const Variable& variable : function_->shared) {
     builder::SharedState& state = *variable.node()->shared;
@@ -46,7 +46,8 @@ void Callable::read_shared() {
   }
 }
 
-/// The values of the graph's inputs on the host, in its own order: arguments and shared variables may be mixed.
+/// The values of the graph's inputs on the host, in the graph's order, in which arguments and shared variables may
+/// be mixed.
 std::vector<Array> Callable::inputs_in_order() const {
   std::vector<Array> inputs;
   std::size_t argument = 0, state = 0;
@@ -60,7 +61,7 @@ std::vector<Array> Callable::inputs_in_order() const {
 void Callable::run_by_reference() {
   const CompiledFunction& f = *function_;
   const std::vector<Array> given = inputs_in_order();
-  if (f.written && !f.nan_guard.empty()) check_every_node({f.name, *f.written, given, f.nan_guard});
+  if (f.imported && !f.nan_guard.empty()) check_every_node({f.name, *f.imported, given, f.nan_guard});
   const std::vector<Array> results = expr::evaluate(f.graph(), given);
   arrays_.updates.clear();
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -77,11 +78,11 @@ bool Callable::run_plan(Placed& where, bool briefly) {
   runtime::BoundPlan* last = f.verified() ? nullptr : where.plans.find_last(*where.executable, arrays_);
   if (briefly && (last == nullptr || !last->brief())) return false;
   if (f.verified()) {
-    // In-place work writes over copies, so that a result that is refused has changed nothing.
-    spared_.reserve(f.update_of.size());  // of which elements are pointed at
+    // In-place work overwrites copies, so that a rejected result has changed nothing.
+    copies_of_updated_.reserve(f.update_of.size());  // pointers to elements must stay valid
     for (const std::size_t i : f.update_of) {
       const Array*& value = arrays_.shared[i];
-      value = &spared_.emplace_back(base::moved_to(value->device_memory(), value->to_host().copy()));
+      value = &copies_of_updated_.emplace_back(base::moved_to(value->device_memory(), value->to_host().copy()));
     }
   }
   runtime::BoundPlan& plan =
@@ -93,16 +94,16 @@ bool Callable::run_plan(Placed& where, bool briefly) {
   try {
     plan.run(arrays_, workspace_, run_counts_);
   } catch (const runtime::GuardFailure& failure) {
-    raise_nan_error({f.name, *f.written, inputs_in_order(), f.nan_guard}, failure);
+    raise_nan_error({f.name, *f.imported, inputs_in_order(), f.nan_guard}, failure);
   }
   return true;
 }
 
-/// The results of the call, which has not changed anything yet, against the graph as it was written.
+/// Compares the results of the call, before it changes anything, with those of the imported graph.
 void Callable::verify(const Placed& where) {
   const CompiledFunction& f = *function_;
   CallToVerify call{.name = f.name,
-                    .written = *f.written,
+                    .imported = *f.imported,
                     .rewriting = f.rewritten.options,
                     .rewrites_specials = false,
                     .inputs = {},
@@ -122,7 +123,7 @@ void Callable::verify(const Placed& where) {
   verification_ = verify_call(call);
 }
 
-/// New values of the copies that were made after the function, each on its device.
+/// New values of the copies that were made after the function was compiled, each on its device.
 std::vector<Array> Callable::values_of_copies() const {
   std::vector<Array> values;
   for (const SharedLocks::NewCopy& known : shared_.new_copies()) {
@@ -134,7 +135,7 @@ std::vector<Array> Callable::values_of_copies() const {
   return values;
 }
 
-/// New values of shared variables become theirs, all together.
+/// Commits the new values of all shared variables together.
 void Callable::commit(std::vector<Array> for_copies) {
   for (std::size_t c = 0; c < for_copies.size(); ++c) {
     builder::SharedState& state = *shared_.new_copies()[c].copy.node()->shared;
@@ -144,18 +145,18 @@ void Callable::commit(std::vector<Array> for_copies) {
   for (std::size_t u = 0; u < function_->update_of.size(); ++u) {
     const std::size_t i = function_->update_of[u];
     builder::SharedState& state = *function_->shared[i].node()->shared;
-    // Where the new value was computed is the home from now on; what is pinned was sent home by the plan.
+    // The device that computed the new value is the home from now on; the plan has sent pinned values home.
     const base::DeviceMemory* memory = arrays_.updates[u].device_memory();
     const std::uint16_t home = memory == nullptr ? 0 : memory->place();
     if (home != state.home) arrays_.copies[i]->forget(arrays_.updates[u]);
     state.home = home;
     if (state.value.address() != arrays_.updates[u].address()) state.exposed = false;
-    std::swap(state.value, arrays_.updates[u]);  // wants no memory, now or in the next call
+    std::swap(state.value, arrays_.updates[u]);  // a swap allocates no memory, now or in the next call
     ++state.version;
   }
 }
 
-/// At the end of a call nothing of it is kept alive, and locks are given back; vectors keep their memory.
+/// Releases the arrays and locks of a call at its end; vectors keep their memory.
 struct Callable::Release {
   Callable& self;
   ~Release() {
@@ -167,7 +168,7 @@ struct Callable::Release {
     arrays.copies.clear();
     arrays.versions.clear();
     self.arguments_.release();
-    self.spared_.clear();
+    self.copies_of_updated_.clear();
     if (!arrays.kept_outputs) arrays.outputs.clear();
     arrays.held.clear();
     self.shared_.release();
@@ -176,7 +177,7 @@ struct Callable::Release {
 
 bool Callable::call(std::span<const Argument> arguments, bool briefly,
                     const std::function<void(std::vector<Array>&)>& take) {
-  const base::Flags& flags = base::config();  // asked for once: each time takes nanoseconds
+  const base::Flags& flags = base::config();  // read once: each read takes nanoseconds
   const CompiledFunction& f = *function_;
   apply_settings(flags);
   const CallLock::Guard lock = briefly ? CallLock::Guard(mutex_, std::try_to_lock) : CallLock::Guard(mutex_, f.name);
@@ -186,9 +187,9 @@ bool Callable::call(std::span<const Argument> arguments, bool briefly,
   const Release release{*this};
 
   if (!shared_.lock(!briefly)) return false;
-  shared_.refuse_common_memory();
+  shared_.throw_on_common_memory();
   read_shared();
-  Placed& where = placements_.find(flags);  // the homes cannot change now that the variables are locked
+  Placed& where = placements_.find(flags);  // the homes cannot change while the variables are locked
   const bool logs = !f.reference() && logs_placement(flags);
   if (logs && !where.logged) {
     log_placement(f.name, where);
@@ -202,7 +203,7 @@ bool Callable::call(std::span<const Argument> arguments, bool briefly,
     return false;
   if (f.verified()) verify(where);
   ++calls_;
-  commit(values_of_copies());  // what may fail has been done
+  commit(values_of_copies());  // everything that may fail is done
   if (logs) log_call(f.name, run_counts_.transferred, *where.executable);
   take(arrays_.outputs);
   return true;

@@ -1,6 +1,6 @@
-// What a Function holds: compiled code, and the state of its calls. A call converts its arguments, locks the shared
-// variables, binds the plan to the sizes and runs it; then new values become those of the shared variables, all
-// together.
+// Implementation of a Function: compiled code, and the state of its calls. A call converts its arguments, locks
+// the shared variables, binds the plan to the sizes and runs it; then it commits the new values of all shared
+// variables together.
 #pragma once
 
 #include <croton/function.hpp>
@@ -29,21 +29,22 @@ class Callable {
   explicit Callable(std::shared_ptr<const CompiledFunction> function);
 
   const CompiledFunction& function() const { return *function_; }
-  /// Another one of the same code, with what was planned, and working memory of its own.
+  /// A copy with the same code and plans, and separate working memory.
   std::shared_ptr<Callable> copy() const;
-  /// Gives the results to `take` while the function is locked. Briefly: they stay the function's, which the next such
-  /// call writes over; and where the call would wait for another one, or make a plan, it does nothing and gives false.
+  /// Calls the function and passes the results to `take` while the function is locked. `briefly`: the function keeps
+  /// the results, and the next such call overwrites them; if the call would wait for another one, or would bind a plan,
+  /// it does nothing and returns false.
   bool call(std::span<const Argument> arguments, bool briefly,
             const std::function<void(std::vector<Array>& outputs)>& take);
   /// Whether the last call was brief (runtime/bound/segment.hpp).
   bool brief() const { return brief_.load(std::memory_order_relaxed); }
-  /// For a call from this thread now; made when first asked for.
+  /// The placed function for a call from this thread now; made at first use.
   Placed& placed();
 
   CallCounts counts() const;
-  /// How the last call ran the loops of such a plan: a line each, with the number of the step.
+  /// How the last call ran the loops of this plan: a line for each, with the number of the step.
   std::string loops_of_last_call(const runtime::Executable& executable) const;
-  /// Of the last call.
+  /// The transfers of the last call.
   std::vector<TransferInfo> transfers() const;
   Verification verification() const;
 
@@ -59,18 +60,18 @@ class Callable {
   void commit(std::vector<Array> for_copies);
 
   const std::shared_ptr<const CompiledFunction> function_;
-  mutable CallLock mutex_;  // of all that follows
+  mutable CallLock mutex_;  // guards all members that follow
   Placements placements_;
   SharedLocks shared_;
 
-  // Of the present call:
+  // State of the present call:
   Arguments arguments_;
   runtime::CallArrays arrays_;
-  std::vector<Array> spared_;  // copies of what is updated, under mode=verify
+  std::vector<Array> copies_of_updated_;  // copies of updated values, in mode=verify
 
   runtime::Workspace workspace_;
   runtime::RunCounts run_counts_;
-  std::shared_ptr<const runtime::Executable> last_run_;  // whose nodes run_counts_.transferred names
+  std::shared_ptr<const runtime::Executable> last_run_;  // the owner of the nodes in run_counts_.transferred
   std::uint64_t calls_ = 0;
   std::atomic<bool> brief_{false};
   Verification verification_;

@@ -22,11 +22,11 @@ std::shared_ptr<const CompiledFunction> compile_function(std::string name, std::
   result->shared = std::move(imported.shared);
   result->mode = flags.mode;
   result->join = flags.optimizer != base::OptimizerMode::none;
-  codegen::choose_schedule(kernel::Family::pointwise, flags.schedule);  // raises for one that cannot be read
+  codegen::choose_schedule(kernel::Family::pointwise, flags.schedule);  // raises if it cannot be parsed
   result->schedule = flags.schedule;
   result->nan_guard = flags.nan_guard;
   if (result->verified() || !result->nan_guard.empty())
-    result->written = std::make_shared<const expr::Graph>(imported.graph);
+    result->imported = std::make_shared<const expr::Graph>(imported.graph);
   result->rewritten = rewrite_graph(result->name, std::move(imported.graph), rewriting_of_flags());
   result->names_devices = rewrite::uses_devices(result->graph(), {});
   // Shared variables are numbered in their order among the inputs.

@@ -1,5 +1,5 @@
-// A function as it was compiled: the same for all devices and sizes. Nothing in it changes; calls, and copies of the
-// function, share it.
+// A compiled function: the part that is the same for all devices and sizes. It is immutable; calls and copies of the
+// function share it.
 #pragma once
 
 #include <croton/function.hpp>
@@ -14,7 +14,7 @@
 
 namespace croton::detail {
 
-/// What a call may give for an input.
+/// The values that a call may pass for an input.
 struct InputRules {
   Variable variable;
   std::string name;
@@ -31,11 +31,11 @@ struct CompiledFunction {
   std::vector<std::size_t> update_of;  // per update: index in `shared`
   Rewritten rewritten;                 // before placement
   base::RunMode mode{};
-  bool join = true;                            // fusion
-  bool names_devices = false;                  // in scopes or transfers
-  std::string schedule;                        // overrides
-  std::string nan_guard;                       // what kernels may not store
-  std::shared_ptr<const expr::Graph> written;  // as imported; null unless `nan_guard` or verify() ask for it
+  bool join = true;                             // fusion
+  bool names_devices = false;                   // in device scopes or transfers
+  std::string schedule;                         // overrides
+  std::string nan_guard;                        // values that kernels may not store
+  std::shared_ptr<const expr::Graph> imported;  // not rewritten; null unless nan_guard or verified() need it
 
   const expr::Graph& graph() const { return *rewritten.graph; }
   bool reference() const { return mode == base::RunMode::reference; }
@@ -43,8 +43,8 @@ struct CompiledFunction {
   bool verified() const { return mode == base::RunMode::verify; }
 };
 
-/// An imported graph through the stages that are the same for all devices, as the flags say. ConfigError for flags that
-/// cannot be read.
+/// Runs the stages that are the same for all devices on an imported graph, with the current flags. ConfigError for
+/// flags that cannot be parsed.
 std::shared_ptr<const CompiledFunction> compile_function(std::string name, std::vector<InputRules> inputs, bool single,
                                                          builder::Imported imported);
 

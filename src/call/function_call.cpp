@@ -1,4 +1,4 @@
-// Calls of functions, as users make them.
+// The public interface of calls.
 #include <croton/function.hpp>
 
 #include <fmt/format.h>

@@ -16,7 +16,7 @@ constexpr expr::Place simulated_place = 257;  // cuda0
 
 }  // namespace
 
-/// True if something has changed.
+/// Reads the devices of flags and scopes. True if something has changed.
 bool Placements::read_devices(const base::Flags& now) {
   const std::uint64_t generation = base::config_generation();
   const std::string& scope = base::scoped_device();
@@ -24,7 +24,8 @@ bool Placements::read_devices(const base::Flags& now) {
   const base::Flags& process = base::process_config();
   const bool soft = now.allow_soft_placement;
   scoped_ = 0;
-  // A scope of the call decides for all free work; the process's flag only for what no pinned input decides.
+  // A scope of the call decides for all work without a chosen device; the process's flag decides only for work that no
+  // pinned input decides.
   if (function_.simulated()) {
     scoped_ = simulated_place;
   } else if (!scope.empty() && scope != "auto") {
@@ -32,7 +33,7 @@ bool Placements::read_devices(const base::Flags& now) {
   }
   fallback_ = runtime::place_of(process.device, soft);
   device_set_ = runtime::device_set();
-  // Devices that the graph asks for are there or not, by these. A graph that asks for none asks no driver either.
+  // The available devices matter only to a graph that names devices; other graphs need no driver.
   available_ = function_.names_devices ? static_cast<std::uint16_t>(runtime::places().size() * 2 + (soft ? 1 : 0)) : 0;
   last_flags_ = &now;
   last_generation_ = generation;
@@ -45,11 +46,11 @@ Placed& Placements::find(const base::Flags& flags) {
   const bool reference = function_.reference();
   const auto home_of = [](const Variable& variable) { return variable.node()->shared->home; };
   const bool devices_changed = !reference && read_devices(flags);
-  if (last_ != nullptr && !devices_changed &&
+  if (last_placed_ != nullptr && !devices_changed &&
       (reference || std::ranges::equal(function_.shared, last_homes_, {}, home_of)))
-    return *last_;
+    return *last_placed_;
   std::vector<std::uint16_t> key;
-  last_ = nullptr;
+  last_placed_ = nullptr;
   last_homes_.clear();
   if (!reference) {
     std::ranges::transform(function_.shared, std::back_inserter(last_homes_), home_of);
@@ -57,18 +58,18 @@ Placed& Placements::find(const base::Flags& flags) {
     key.insert(key.end(), last_homes_.begin(), last_homes_.end());
   }
   const auto known = placed_.find(key);
-  if (known != placed_.end()) return *(last_ = &known->second);
-  return *(last_ = &placed_.emplace(std::move(key), Placed{plan(), false, {}}).first->second);
+  if (known != placed_.end()) return *(last_placed_ = &known->second);
+  return *(last_placed_ = &placed_.emplace(std::move(key), Placed{plan(), false, {}}).first->second);
 }
 
-/// By the devices that were read and the homes of the shared variables.
+/// Plans the function for the current devices and the homes of the shared variables.
 Planned Placements::plan() const {
   expr::Graph graph = function_.graph();
   PlanOptions options;
   options.fusing = {.join = function_.join,
                     .special_values = function_.rewritten.options.special_values,
                     .nan_guard = function_.nan_guard};
-  if (function_.reference()) {  // all of it runs on the host, whatever was asked for
+  if (function_.reference()) {  // everything runs on the host, for any flags and scopes
     for (expr::GraphInput& input : graph.inputs) {
       input.place = 0;
       input.pinned = false;
@@ -97,7 +98,7 @@ Planned Placements::plan() const {
   return plan_graph(function_.name, std::move(graph), options);
 }
 
-void Placements::take_over(const Placements& other) {
+void Placements::copy_plans(const Placements& other) {
   for (const auto& [key, placed] : other.placed_) placed_.emplace(key, Placed{placed, placed.logged, {}});
 }
 

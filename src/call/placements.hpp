@@ -1,4 +1,4 @@
-// What a function is on each set of devices that it has run on.
+// The plans of a function for each set of devices on which it has run.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace croton::detail {
 
-/// The function as it runs where the flags, and the homes of its shared variables, say at one time.
+/// The function planned for one choice of devices, by the flags and the homes of its shared variables.
 struct Placed : Planned {
   bool logged = false;
   BoundPlans plans;
@@ -22,10 +22,11 @@ class Placements {
  public:
   explicit Placements(const CompiledFunction& function) : function_(function) {}
 
-  /// For a call from this thread now; made when first asked for. With the function and its shared variables locked.
+  /// The placed function for a call from this thread now; made at first use. The function and its shared variables must
+  /// be locked.
   Placed& find(const base::Flags& flags);
-  /// Takes over what another function of the same code has planned; not what was bound, which is its calls'.
-  void take_over(const Placements& other);
+  /// Copies the plans of another function of the same code, without bound plans, which belong to its calls.
+  void copy_plans(const Placements& other);
 
  private:
   bool read_devices(const base::Flags& now);
@@ -33,9 +34,9 @@ class Placements {
 
   const CompiledFunction& function_;
   std::map<std::vector<std::uint16_t>, Placed> placed_;
-  std::vector<std::uint16_t> last_homes_;  // of the shared variables, when last_ was found
-  Placed* last_ = nullptr;
-  bool devices_read_ = false;  // the rest holds for these flags
+  std::vector<std::uint16_t> last_homes_;  // of the shared variables, when last_placed_ was found
+  Placed* last_placed_ = nullptr;
+  bool devices_read_ = false;  // whether the members below are valid
   const base::Flags* last_flags_ = nullptr;
   std::uint64_t last_generation_ = 0;
   std::string last_scope_;

@@ -15,7 +15,7 @@
 namespace croton::detail {
 namespace {
 
-/// Whether two arrays on the host have bytes in common, or may have: holes between strides are not looked at.
+/// Whether the byte ranges of two arrays on the host overlap; gaps between strides are ignored.
 bool may_overlap(const Array& a, const Array& b) {
   const auto range = [](const Array& array) {
     auto first = reinterpret_cast<std::intptr_t>(array.address()), last = first;
@@ -31,7 +31,7 @@ bool may_overlap(const Array& a, const Array& b) {
 
 }  // namespace
 
-/// Variables are locked in the order of their ids, so that two calls never wait for each other in a circle.
+/// Variables are locked in the order of their ids, so that calls cannot deadlock.
 SharedLocks::SharedLocks(const CompiledFunction& function) : function_(function) {
   for (std::size_t i = 0; i < function.shared.size(); ++i) order_.push_back(i);
   std::ranges::sort(order_, {}, [&](std::size_t i) { return state(i).id; });
@@ -69,21 +69,21 @@ bool SharedLocks::lock(bool waits) {
     auto next = copies.begin();
     const auto lock_copies = [&](std::uint64_t below) {
       for (; next != copies.end() && (*next)->node()->shared->id < below; ++next) {
-        if (!lock_one(written_, (*next)->node()->shared->mutex)) return false;
+        if (!lock_one(write_locks_, (*next)->node()->shared->mutex)) return false;
       }
       return true;
     };
     for (const std::size_t i : order_) {
       if (!lock_copies(state(i).id)) return false;
       const bool writes = std::ranges::find(function_.update_of, i) != function_.update_of.end();
-      if (!(writes ? lock_one(written_, state(i).mutex) : lock_one(read_, state(i).mutex))) return false;
+      if (!(writes ? lock_one(write_locks_, state(i).mutex) : lock_one(read_locks_, state(i).mutex))) return false;
     }
     return lock_copies(UINT64_MAX);
   };
   for (;;) {
     if (mirror_generation_ != builder::mirror_generation()) find_new_copies();
     const bool locked = try_all();
-    // With these locked nobody makes copies of what is updated.
+    // While these are locked, no thread makes copies of updated variables.
     if (locked && mirror_generation_ == builder::mirror_generation()) return true;
     release();
     if (!locked) return false;
@@ -91,12 +91,12 @@ bool SharedLocks::lock(bool waits) {
 }
 
 void SharedLocks::release() {
-  written_.clear();
-  read_.clear();
+  write_locks_.clear();
+  read_locks_.clear();
 }
 
-/// Only values that were borrowed or given away can have memory in common.
-void SharedLocks::refuse_common_memory() {
+/// Only values that were borrowed from or given to the user can share memory.
+void SharedLocks::throw_on_common_memory() {
   exposed_.clear();
   const auto is_exposed = [&](std::size_t i) { return state(i).exposed && state(i).value.device_memory() == nullptr; };
   const auto place = [&](std::size_t i) {
@@ -105,8 +105,8 @@ void SharedLocks::refuse_common_memory() {
   for (std::size_t i = 0; i < function_.shared.size(); ++i) {
     if (is_exposed(i)) exposed_.push_back(i);
   }
-  if (exposed_.size() < 2 || std::ranges::equal(exposed_, exposed_at_, {}, place)) return;
-  exposed_at_.clear();
+  if (exposed_.size() < 2 || std::ranges::equal(exposed_, checked_exposed_, {}, place)) return;
+  checked_exposed_.clear();
   for (const std::size_t updated : function_.update_of) {
     if (!is_exposed(updated)) continue;
     for (const std::size_t other : exposed_) {
@@ -117,7 +117,7 @@ void SharedLocks::refuse_common_memory() {
           function_.name, builder::describe(function_.shared[updated]), builder::describe(function_.shared[other])));
     }
   }
-  std::ranges::transform(exposed_, std::back_inserter(exposed_at_), place);
+  std::ranges::transform(exposed_, std::back_inserter(checked_exposed_), place);
 }
 
 bool SharedLocks::may_be_written(const Array& array) const {

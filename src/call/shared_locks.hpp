@@ -1,5 +1,5 @@
-// The shared variables of a function during a call: locked, those that it updates for writing, with the copies that
-// were made of these since the function was.
+// The locks of a function's shared variables during a call: exclusive for variables that it updates and for their
+// copies that were made after the function was compiled, shared for the others.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ class SharedLocks {
  public:
   explicit SharedLocks(const CompiledFunction& function);
 
-  /// Locks all for a call. False, with nothing locked, where that would wait and may not.
+  /// Locks all for a call. If `waits` is false and a lock is not free, it locks nothing and returns false.
   bool lock(bool waits);
   void release();
-  /// ValueError where the function updates a variable whose memory is another one's too: both would change. With all
-  /// locked.
-  void refuse_common_memory();
-  /// Whether an update may be written over the array's memory. After refuse_common_memory.
+  /// ValueError if the function updates a variable that shares memory with another one, because both would change. All
+  /// must be locked.
+  void throw_on_common_memory();
+  /// Whether an update may overwrite the array's memory. Call it after throw_on_common_memory.
   bool may_be_written(const Array& array) const;
 
-  /// All, locked for reading: where they live does not change meanwhile.
+  /// Locks all for reading, so that their homes do not change.
   std::vector<std::shared_lock<builder::StateLock>> lock_to_read() const;
 
-  /// A copy, on another device, of what the function updates, that was made after it: it gets what update `update`
-  /// gives.
+  /// A copy, on another device, of a variable that the function updates, which was made after the function was
+  /// compiled: it gets the value of update `update`.
   struct NewCopy {
     Variable copy;
     std::size_t update;
@@ -42,13 +42,13 @@ class SharedLocks {
   void find_new_copies();
 
   const CompiledFunction& function_;
-  std::vector<std::size_t> order_;  // shared variables by id
+  std::vector<std::size_t> order_;  // indices of shared variables, by id
   std::vector<NewCopy> new_copies_;
-  std::uint64_t mirror_generation_ = 0;  // new_copies_ is of
-  std::vector<std::unique_lock<builder::StateLock>> written_;
-  std::vector<std::shared_lock<builder::StateLock>> read_;
-  std::vector<std::size_t> exposed_;  // variables on the host whose memory somebody else may see
-  std::vector<std::pair<const void*, std::size_t>> exposed_at_;  // where they were when they had no memory in common
+  std::uint64_t mirror_generation_ = 0;  // the generation of new_copies_
+  std::vector<std::unique_lock<builder::StateLock>> write_locks_;
+  std::vector<std::shared_lock<builder::StateLock>> read_locks_;
+  std::vector<std::size_t> exposed_;  // variables on the host whose memory user code may see
+  std::vector<std::pair<const void*, std::size_t>> checked_exposed_;  // their memory when it was checked and not shared
 };
 
 }  // namespace croton::detail

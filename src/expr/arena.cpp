@@ -29,13 +29,13 @@ std::uint64_t hash_node(const Op* op, std::span<const NodeId> inputs, AttrsId at
   return seed ^ (seed >> 31);
 }
 
-/// The id of what is added to these next.
+/// The id of the next element that is added.
 template <class Held>
 std::uint32_t next_id(const Held& held) {
   return static_cast<std::uint32_t>(held.size());
 }
 
-/// The node that a size is.
+/// The node of a size.
 NodeId node_of(Dim dim) { return static_cast<NodeId>(dim); }
 
 /// Type rules over an arena: sizes are nodes.
@@ -81,7 +81,7 @@ class ArenaInfer final : public InferContext {
     if (value && *value < 0) shape_error(fmt::format("a size of {}; sizes are at least 0", *value));
     if (!value && !arena_.is_size_of_input(node_of(size))) arena_.require_number(node_of(size), "a size");
   }
-  /// An index must be able to count the elements of that shape.
+  /// Requires that an int64 index can count the elements of that shape.
   void require_count(std::span<const NodeId> shape) {
     if (std::ranges::any_of(shape, [&](NodeId size) { return known(size) == 0; })) return;
     NodeId count = arena_.integer(1);
@@ -98,7 +98,7 @@ class ArenaInfer final : public InferContext {
 
  private:
   std::string describe() const {
-    // The user's line, where the node comes from one: a mistake may be found only when rules have folded sizes.
+    // Includes the user's line, if there is one: an error may be found only after rules have folded sizes.
     const Where where = arena_.origin_of(arena_.current_origin()).where;
     std::string text =
         where.line() == 0 ? fmt::format("{}:", op_name) : fmt::format("{} ({}):", op_name, base::file_and_line(where));
@@ -147,7 +147,7 @@ NodeId Arena::find_or_add(const Op& op, std::span<const NodeId> inputs, AttrsId 
 
   if (infer_type) type = intern_type(infer(op, inputs, attrs_[attrs]));
   if (nodes_.size() >= std::numeric_limits<NodeId>::max() - 1) throw OutOfMemory("a graph of over 4 billion nodes");
-  // The rule above may have added nodes, and `inputs` may point into our own storage.
+  // The rule above may have added nodes, and `inputs` may point into inputs_.
   const std::vector<NodeId> held(inputs.begin(), inputs.end());
   const NodeId id = size();
   nodes_.push_back({&op, next_id(inputs_), next_id(held), type, attrs, current_origin_, place});
@@ -174,7 +174,7 @@ TensorType Arena::infer(const Op& op, std::span<const NodeId> inputs, const Attr
 void Arena::require_sizes(NodeId id) {
   const std::vector<NodeId> shape = type(id).shape;
   const auto is_of = [&](NodeId dim) { return [this, dim](NodeId other) { return same_dim(dim, other); }; };
-  // What goes over no more than one of its inputs asks for nothing that the input has not asked for.
+  // A node whose sizes are all those of one input needs no requirements beyond the input's.
   const auto is_within = [&](NodeId input) {
     std::vector<NodeId> rest = type(input).shape;
     return std::ranges::all_of(shape, [&](NodeId dim) {
@@ -238,7 +238,7 @@ NodeId Arena::size_arithmetic(const Op& op, NodeId a, NodeId b) {
   b = representative(b);
   const auto x = known(a);
   const auto y = known(b);
-  // What does not fit stays an operation: as a size it is an error when it is used, as data it wraps.
+  // If the result overflows, the operation remains: as a size it is an error when it is used, as data it wraps.
   if (x && y) {
     if (const auto value = exact_integers(op, *x, *y)) return integer(*value);
     return make(op, std::array{a, b});
@@ -250,7 +250,7 @@ NodeId Arena::size_arithmetic(const Op& op, NodeId a, NodeId b) {
   if (op.is(Core::mul) && (x == 0 || y == 0)) return integer(0);
   if (op.is(Core::sub) && a == b) return integer(0);
   if (op.is(Core::maximum, Core::minimum) && a == b) return a;
-  // Numbers last, then by age, as the canonical rules have it.
+  // Constants last, then in the order of ids, as in the canonical rules.
   if (op.map->commutative && (x || (!y && b < a))) std::swap(a, b);
   return make(op, std::array{a, b});
 }
@@ -302,8 +302,8 @@ NodeId Arena::require_equal(NodeId a, NodeId b, std::string_view why) {
   const auto y = known(b);
   if (x && y) throw ShapeError(fmt::format("{}: {} is not {}", why, *x, *y));
   requirements_.push_back({.left = a, .right = b, .why = std::string(why), .origin = current_origin_});
-  // A number is the best representative, then the size of an input, which types may speak of before anything is
-  // computed, then the node that came first.
+  // A number is the best representative, then the size of an input, which is known before any computation, then the
+  // node with the lowest id.
   const auto rank = [&](NodeId dim) { return known(dim) ? 0 : is_size_of_input(dim) ? 1 : 2; };
   const bool keep_a = std::pair(rank(a), a) < std::pair(rank(b), b);
   const NodeId kept = keep_a ? a : b;
@@ -339,7 +339,7 @@ void Arena::add_requirement(Requirement r) {
     current_origin_ = r.origin;
     require_equal(r.left, r.right, r.why);
     current_origin_ = kept;
-  } else if (required_indices_.emplace(r.left, r.right).second) {  // nodes that are built again ask again
+  } else if (required_indices_.emplace(r.left, r.right).second) {  // rebuilt nodes add their requirements again
     requirements_.push_back(std::move(r));
   }
 }

@@ -115,7 +115,7 @@ std::string to_string(const AttrValue& value) {
     if (std::isnan(*d)) return "nan";
     if (std::isinf(*d)) return *d > 0 ? "inf" : "-inf";
     std::string text = fmt::format("{}", *d);
-    // A real number always shows it: "1.0", never "1", so that text parses back to the same kind.
+    // A real number always has a point or exponent: "1.0", never "1", so that text parses back to the same kind.
     return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
   }
   if (const auto* t = std::get_if<DType>(&value)) return std::string(short_name_of(*t));

@@ -1,5 +1,5 @@
-// Attributes: the parameters of a node that are not inputs (axes, a dtype, a constant's value), by name.
-// One small generic form serves every op, so that printing, parsing, hashing and comparison are written once.
+// Attributes: the parameters of a node that are not inputs (axes, a dtype, a constant's value), by name. All ops use
+// the same generic form, so that printing, parsing, hashing and comparison are written once.
 #pragma once
 
 #include <croton/error.hpp>
@@ -24,26 +24,26 @@ bool same(const Body& a, const Body& b);
 const std::string& text_of(const Body& body);
 
 using Ints = std::vector<std::int64_t>;
-/// `double` compares and hashes by its bits: two NaNs are the same attribute, 0.0 and -0.0 are not. A body is compared
-/// by what it says.
+/// `double` compares and hashes by its bits: two NaNs are the same attribute, 0.0 and -0.0 are not. Bodies are compared
+/// by content.
 using AttrVariant = std::variant<std::int64_t, double, DType, Ints, std::string, BodyPtr>;
 struct AttrValue : AttrVariant {
   using AttrVariant::AttrVariant;
-  /// Counts and indices too are whole numbers.
+  /// Unsigned counts and indices become int64.
   template <std::unsigned_integral T>
     requires(!std::constructible_from<AttrVariant, T>)
   AttrValue(T number) : AttrVariant(static_cast<std::int64_t>(number)) {}
 };
 
-/// An attribute that is absent or of another kind than its op takes: our own mistake, unless the attributes come from a
-/// text.
+/// An attribute that is absent or of another kind than its op takes: a bug in Croton, unless the attributes come from
+/// a text.
 class AttrFault : public InternalError {
  public:
   explicit AttrFault(const std::string& text) : InternalError(text), fault(text) {}
   std::string fault;
 };
 
-/// A short list of (name, value), kept in the order of the names.
+/// A short list of (name, value), sorted by name.
 class Attrs {
  public:
   Attrs() = default;
@@ -56,8 +56,8 @@ class Attrs {
 
   /// The value of that name; AttrFault if it is absent or of another kind.
   std::int64_t integer(std::string_view name) const;
-  std::size_t index(std::string_view name) const;  ///< a whole number that is not negative
-  int axis(std::string_view name = "axis") const;  ///< a whole number that an int holds
+  std::size_t index(std::string_view name) const;  ///< an integer that is not negative
+  int axis(std::string_view name = "axis") const;  ///< an integer that fits in an int
   double real(std::string_view name) const;
   DType dtype(std::string_view name) const;
   const Ints& ints(std::string_view name) const;
@@ -77,7 +77,7 @@ class Attrs {
   std::vector<std::pair<std::string, AttrValue>> items_;
 };
 
-/// "axes=[0, 1]", "dtype=f32", "value=0.5": as printed and parsed.
+/// The text of a value, as it is printed and parsed: "[0, 1]", "f32", "0.5".
 std::string to_string(const AttrValue& value);
 
 }  // namespace croton::expr

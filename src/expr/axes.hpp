@@ -1,5 +1,5 @@
-// Lists of axes: orders, their inverses, patterns of dimshuffles. Attributes hold them as Ints, the public interface
-// counts axes by int.
+// Lists of axes: orders, their inverses, patterns of dimshuffles. Attributes hold them as Ints; the public interface
+// has axes of type int.
 #pragma once
 
 #include "base/index.hpp"
@@ -34,20 +34,21 @@ bool contains(const std::vector<T>& axes, Axis axis) {
   return std::ranges::any_of(axes, [&](T each) { return std::cmp_equal(each, axis); });
 }
 
-/// All axes of a variable of that rank but these.
+/// All axes of a variable of that rank except these.
 inline Ints other_axes(std::size_t rank, const Ints& axes) {
   Ints others = all_axes(rank);
   std::erase_if(others, [&](std::int64_t axis) { return contains(axes, axis); });
   return others;
 }
 
-/// The pattern of a dimshuffle of a dimshuffle: `outer` of what `inner` gives.
+/// The pattern of two dimshuffles: first `inner`, then `outer`.
 inline Ints composed_pattern(Ints outer, const Ints& inner) {
   for (std::int64_t& axis : outer) axis = axis < 0 ? -1 : base::nth(inner, axis);
   return outer;
 }
 
-/// What undoes a dimshuffle of a variable of `rank` axes: for each of these its place in the pattern, -1 for none.
+/// The pattern that inverts a dimshuffle of a variable of `rank` axes: for each axis its position in the pattern, -1 if
+/// it has none.
 template <std::integral T>
 std::vector<T> inverse_pattern(const std::vector<T>& pattern, std::size_t rank) {
   std::vector<T> back(rank, T{-1});
@@ -59,7 +60,7 @@ std::vector<T> inverse_pattern(const std::vector<T>& pattern, std::size_t rank) 
   return back;
 }
 
-/// The order that takes this one back.
+/// The inverse of an order of axes.
 template <std::integral T>
 std::vector<T> inverse_order(const std::vector<T>& order) {
   return inverse_pattern(order, order.size());

@@ -10,12 +10,12 @@ Body::Body(Graph graph, std::shared_ptr<const void> source)
     : graph_(std::move(graph)), source_(std::move(source)), text_(print(graph_)) {}
 
 bool operator==(const Body& a, const Body& b) {
-  // Long constants are cut short when they are printed.
+  // The text has only the first elements of long constants.
   return a.text_ == b.text_ && std::ranges::equal(a.graph_.constants, b.graph_.constants,
                                                   [](const Array& x, const Array& y) { return x.same_bits(y); });
 }
 
-std::vector<bool> found_from_inputs(const Graph& graph) {
+std::vector<bool> computable_from_inputs(const Graph& graph) {
   const Arena& arena = graph.arena;
   std::vector<bool> found(arena.size(), false);
   for (NodeId id = 0; id < arena.size(); ++id) {

@@ -1,5 +1,5 @@
-// Body: a graph inside a node, such as what a loop does in each step. It is an attribute: two bodies are the same where
-// they print the same. What it reads from outside are its inputs, explicitly.
+// Body: a graph inside a node, such as the step of a loop. It is an attribute: two bodies are equal if their texts and
+// constants are equal. All values from outside are explicit inputs.
 #pragma once
 
 #include "expr/graph.hpp"
@@ -12,11 +12,11 @@ namespace croton::expr {
 
 class Body {
  public:
-  /// `source`: the builder's expressions that it was made of, for its gradient; a body that was rewritten has none.
+  /// `source`: the builder's expressions that it was made from, for its gradient; a rewritten body has none.
   explicit Body(Graph graph, std::shared_ptr<const void> source = nullptr);
   const Graph& graph() const { return graph_; }
   const std::shared_ptr<const void>& source() const { return source_; }
-  /// As printed.
+  /// The graph as printed.
   const std::string& text() const { return text_; }
 
   friend bool operator==(const Body& a, const Body& b);
@@ -27,9 +27,9 @@ class Body {
   std::string text_;
 };
 
-/// Per node: whether it is a number that whoever has the body can find without running it, of the sizes of its inputs
-/// and of those that are integer scalars.
-std::vector<bool> found_from_inputs(const Graph& graph);
+/// For each node, whether its number can be computed outside of the body, from the sizes of its inputs and the values
+/// of inputs that are integer scalars.
+std::vector<bool> computable_from_inputs(const Graph& graph);
 
 /// Whether nodes of the op have bodies among their attributes.
 inline bool has_body(const Op& op) { return op.kind == Kind::Loop || op.kind == Kind::Branch; }

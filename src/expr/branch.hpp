@@ -1,6 +1,7 @@
-// What a node of the op `branch` says: a result of one of two bodies, of which one alone runs. Inputs: the condition, a
-// discrete scalar, and what the bodies capture; both bodies have an input for each capture and the same number of
-// outputs. A node is the output `index` of whichever body runs; those of one branch have equal inputs and bodies.
+// The attributes of a node of the op `branch`: a result of one of two bodies, of which only one runs. Inputs: the
+// condition, a discrete scalar, and the captures of the bodies; both bodies have an input for each capture and the
+// same number of outputs. A node is the output `index` of the body that runs; the nodes of one branch have equal
+// inputs and bodies.
 #pragma once
 
 #include "expr/body.hpp"
@@ -10,7 +11,7 @@
 namespace croton::expr {
 
 struct Branch {
-  /// Of a node's attributes and number of inputs; AttrFault where they do not fit together.
+  /// Reads a node's attributes and number of inputs; AttrFault if they are inconsistent.
   Branch(const Attrs& attrs, std::size_t inputs);
 
   BodyPtr then, otherwise;

@@ -116,14 +116,14 @@ class Evaluator {
       const Requirement r = arena_.requirements()[checked_];
       const std::int64_t left = number(r.left), right = number(r.right);
       const bool too_large = is_too_large(r.left) || is_too_large(r.right);
-      if (!is_kept(r, left, right, too_large))
-        refuse(r, left, right, too_large, place_of(arena_.origin_of(r.origin)), describe_inputs());
+      if (!is_satisfied(r, left, right, too_large))
+        throw_unsatisfied(r, left, right, too_large, place_of(arena_.origin_of(r.origin)), describe_inputs());
     }
   }
 
   std::int64_t number(NodeId size) { return element_of(value(size), 0).as_int(); }
 
-  /// The value of a node; what it needs is computed first, with a stack of our own: graphs are deep.
+  /// The value of a node, after the values that it needs. It uses an explicit stack, because graphs are deep.
   Array value(NodeId root) {
     std::vector<NodeId> stack{root};
     while (!stack.empty()) {
@@ -148,16 +148,16 @@ class Evaluator {
       if (missing.empty()) {
         base::check_interrupt();
         values_[id] = expanded != no_node ? values_[expanded] : compute(id);
-        note_size(id);
+        note_overflow(id);
         ++node_count;
-        if (observer_) show(id, expanded);
+        if (observer_) notify_observer(id, expanded);
       }
       stack.insert(stack.end(), missing.begin(), missing.end());
     }
     return *values_[root];
   }
 
-  void show(NodeId id, NodeId expanded) const {
+  void notify_observer(NodeId id, NodeId expanded) const {
     static const Array nothing;
     std::vector<Array> inputs;
     for (const NodeId input : arena_.inputs(id)) inputs.push_back(values_[input].value_or(nothing));
@@ -169,7 +169,7 @@ class Evaluator {
     return values_[id].has_value();
   }
 
-  /// The same value in simpler ops, for an op that has no reference of its own.
+  /// The same value in simpler ops, for an op without a reference function.
   NodeId expansion(NodeId id) {
     const Op& op = arena_.op(id);
     if (op.evaluate != nullptr || op.expand == nullptr) return no_node;
@@ -178,11 +178,10 @@ class Evaluator {
     return at->second;
   }
 
-  /// Whether a number that sizes may be made of is not what its arithmetic says: as data it wraps, as a size it may
-  /// not.
+  /// Whether integer arithmetic has overflowed in this number: as data it wraps, as a size it is an error.
   bool is_too_large(NodeId id) const { return too_large_.contains(id); }
 
-  void note_size(NodeId id) {
+  void note_overflow(NodeId id) {
     const TensorType& type = arena_.type(id);
     if (type.rank() != 0 || !is_discrete(type.dtype) || arena_.op(id).map == nullptr) return;
     bool too_large = false;
@@ -215,7 +214,7 @@ class Evaluator {
     if (op.map != nullptr) return map(id, inputs);
     if (op.evaluate == nullptr) throw InternalError(fmt::format("{} has no reference", op.name));
     for (Array& input : inputs) input = input.contiguous();
-    if (op.kind == Kind::Loop) return of_loop(id, inputs);
+    if (op.kind == Kind::Loop) return loop_value(id, inputs);
     try {
       return op.evaluate({arena_.attrs(id), std::move(inputs), arena_.type(id).dtype, shape_of(id), &op}).contiguous();
     } catch (const Error& error) {
@@ -227,13 +226,13 @@ class Evaluator {
     }
   }
 
-  /// The steps are run once for all results.
-  Array of_loop(NodeId id, const std::vector<Array>& inputs) {
+  /// The value of a loop's result; the steps run once for all results.
+  Array loop_value(NodeId id, const std::vector<Array>& inputs) {
     const Loop loop(arena_.attrs(id), inputs.size());
     const AttrsId application = arena_.intern_attrs(without_result(arena_.attrs(id)));
     std::vector<NodeId> key(arena_.inputs(id).begin(), arena_.inputs(id).end());
     key.push_back(application);
-    const Sizes shape = shape_of(id);  // a history that no memory can hold is an error before its first step
+    const Sizes shape = shape_of(id);  // before the first step, so that a shape that is too large is an error at once
     const auto [at, fresh] = steps_.try_emplace(std::move(key));
     if (fresh) at->second = evaluate_steps(loop, inputs);
     return loop_result(loop, inputs, at->second, arena_.type(id).dtype, shape);
@@ -259,7 +258,7 @@ class Evaluator {
     for (const std::int64_t size : shape) count *= size;
     std::vector<Broadcast> from;
     for (const Array& input : inputs) from.emplace_back(input, shape);
-    // In parts: a scalar takes many times the memory of an element.
+    // In parts, because a Scalar needs many times the memory of an element.
     constexpr std::int64_t part = 65536;
     const Array result = Array::empty(dtype, {count});
     std::vector<Scalar> values, operands(inputs.size());
@@ -282,8 +281,8 @@ class Evaluator {
   std::vector<std::optional<Array>> values_;
   std::unordered_set<NodeId> too_large_;
   std::unordered_map<NodeId, NodeId> expanded_;
-  std::map<std::vector<NodeId>, std::vector<std::vector<Array>>> steps_;  // of loops, by inputs and attributes
-  std::size_t checked_ = 0;                                               // requirements
+  std::map<std::vector<NodeId>, std::vector<std::vector<Array>>> steps_;  // steps of loops, by inputs and attributes
+  std::size_t checked_ = 0;                                               // number of checked requirements
 };
 
 }  // namespace
@@ -354,7 +353,7 @@ Array host_result(const Op& op, const Attrs& attrs, const std::vector<Array>& gi
 
 namespace {
 
-/// As a float32 where it is one: 0.7, not 0.699999988079071.
+/// The shortest text, as float32 if the number is one: 0.7, not 0.699999988079071.
 std::string shortest(double number) {
   const auto narrow = static_cast<float>(number);
   return base::short_float_text(number, narrow == number ? DType::float32 : DType::float64);

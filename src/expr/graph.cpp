@@ -41,8 +41,8 @@ std::vector<bool> reachable(const Graph& graph) {
   std::vector<bool> needed(arena.size(), false);
   for (const NodeId root : graph.roots()) needed[root] = true;
   for (const Requirement& r : arena.requirements()) needed[r.left] = needed[r.right] = true;
-  // Ids are topological, so one pass from the last to the first marks all that is needed; sizes come before their users
-  // too.
+  // Ids are topological, so one pass from the last to the first marks all needed nodes; sizes also come before
+  // their users.
   for (NodeId id = arena.size(); id-- > 0;) {
     if (!needed[id]) continue;
     for (const NodeId input : arena.inputs(id)) needed[input] = true;

@@ -1,5 +1,5 @@
-// Graph: an arena with its inputs, outputs and updates; what the builder's expressions become and what rewriting works
-// on.
+// Graph: an arena with its inputs, outputs and updates. The builder's expressions are imported to a graph, and
+// rewriting changes it.
 #pragma once
 
 #include "expr/arena.hpp"
@@ -18,13 +18,13 @@ struct GraphInput {
   std::string name;
   NodeId node = no_node;  // a leaf `input` with attribute index
   Role role = Role::argument;
-  Place place = 0;         // where it lies
-  bool pinned = false;     // and stays, whatever is done with it
-  std::int64_t bytes = 0;  // of its value now, where that is known; 0: it is not
+  Place place = 0;         // the device where the value is
+  bool pinned = false;     // the value stays on its device
+  std::int64_t bytes = 0;  // size of the current value; 0: unknown
 };
 
 struct Update {
-  std::size_t input;  // which shared input
+  std::size_t input;  // index of the shared input
   NodeId value;
 };
 
@@ -33,7 +33,7 @@ struct Graph {
   std::vector<GraphInput> inputs;
   std::vector<NodeId> outputs;
   std::vector<Update> updates;
-  Place results = 0;             // of a placed graph: where outputs lie
+  Place results = 0;             // of a placed graph: the device of the outputs
   std::vector<Array> constants;  // of the leaves `constant`, by their attribute index
 
   /// Adds a leaf `input`; sizes that are `unknown_size` become leaves `size`.
@@ -44,9 +44,9 @@ struct Graph {
   std::vector<NodeId> roots() const;
 };
 
-/// For each node, whether a root needs it (sizes in types and requirements included).
+/// For each node, whether a root needs it (including sizes in types and requirements).
 std::vector<bool> reachable(const Graph& graph);
-/// For each node, how many reachable nodes and roots read it (as an input, not as a size).
+/// For each node, the number of reachable nodes and roots that read it (as an input, not as a size).
 std::vector<std::uint32_t> count_uses(const Graph& graph);
 
 }  // namespace croton::expr

@@ -1,4 +1,4 @@
-// Tokens of Croton's text forms (graphs, kernels, rules). Every fault is a ValueError with line and column.
+// Tokens of Croton's text forms (graphs, kernels, rules). Every syntax error is a ValueError with line and column.
 #pragma once
 
 #include <string>
@@ -14,12 +14,12 @@ struct Token {
   int column = 1;
 };
 
-/// Whether a word is the short name of a dtype, as texts have it: "f32".
+/// Whether a word is the short name of a dtype, such as "f32".
 bool is_dtype_name(std::string_view name);
 
 class Lexer {
  public:
-  /// `newlines`: whether ends of lines are tokens (they separate statements) or blanks.
+  /// `newlines`: whether ends of lines are tokens, which separate statements, or white space.
   explicit Lexer(std::string_view text, bool newlines);
 
   const Token& peek() const { return token_; }
@@ -27,15 +27,15 @@ class Lexer {
   bool is(std::string_view symbol) const {
     return token_.kind != Token::Kind::end && token_.kind != Token::Kind::text && token_.text == symbol;
   }
-  /// Takes the symbol if it is next.
+  /// Consumes the symbol if it is next.
   bool accept(std::string_view symbol);
   void expect(std::string_view symbol);
   std::string expect_name();
-  /// "... where `wanted` is expected", about the next token.
+  /// Raises the error "... where `wanted` is expected" for the next token.
   [[noreturn]] void fail(std::string_view wanted) const;
-  /// `message` behind the next token's line and column.
+  /// Raises `message` after the next token's line and column.
   [[noreturn]] void error(std::string_view message) const { error(message, token_); }
-  /// The same about a token that has been taken.
+  /// The same for a token that has been consumed.
   [[noreturn]] static void error(std::string_view message, const Token& token);
 
  private:

@@ -83,7 +83,7 @@ std::vector<std::vector<Array>> evaluate_steps(const Loop& loop, const std::vect
     for (const Loop::Tap& tap : loop.taps) given.push_back(row_of(tap, t + tap.offset).contiguous());
     for (std::size_t k = 0; k < loop.captures; ++k) given.push_back(inputs[loop.capture_input(k)].contiguous());
     steps.push_back(evaluate(loop.body->graph(), given));
-    for (Array& result : steps.back()) result = result.copy();  // what it gives may be what it was given
+    for (Array& result : steps.back()) result = result.copy();  // an output may be a view of an input
     if (loop.until && steps.back()[loop.condition()].as_double(0) != 0) break;
   }
   return steps;

@@ -16,7 +16,7 @@ bool is_zero(const Arena& arena, NodeId node) {
   return value && !is_complex(arena.type(node).dtype) && value->as_double() == 0;
 }
 
-/// The axis that the node counts from 0 on, if that is all it does.
+/// The axis along which the node counts 0, 1, 2, ..., if its value is only that.
 std::optional<std::size_t> counted_axis(const Arena& arena, NodeId node) {
   std::size_t axis = 0;
   bool found = arena.op(node).is(Core::arange);
@@ -39,9 +39,9 @@ class Finder {
  public:
   explicit Finder(const Arena& arena) : arena_(arena) {}
 
-  /// `axes`: for each axis of the node that of the one that was asked about, or -1.
+  /// Adds the places of a node. `axes`: for each axis of the node the corresponding axis of the original node, or -1.
   void value(NodeId node, const Ints& axes) {
-    if (++seen_ > most) return;
+    if (++visited_ > max_visited) return;
     const Op& op = arena_.op(node);
     if (op.is(Core::where)) {
       const NodeId chosen = arena_.input(node, 1), other = arena_.input(node, 2);
@@ -51,16 +51,16 @@ class Finder {
       } else if (is_zero(arena_, chosen)) {
         value(other, aligned(other, axes));
       } else {
-        in_both(chosen, other, axes);
+        common_places(chosen, other, axes);
       }
     } else if (op.is(Core::add, Core::sub)) {
-      in_both(arena_.input(node, 0), arena_.input(node, 1), axes);
+      common_places(arena_.input(node, 0), arena_.input(node, 1), axes);
     } else if (op.is(Core::mul)) {
       for (const NodeId factor : arena_.inputs(node)) value(factor, aligned(factor, axes));
     } else if (op.is(Core::neg, Core::cast, Core::true_divide)) {
       value(arena_.input(node, 0), aligned(arena_.input(node, 0), axes));
     } else if (op.is(Core::dimshuffle)) {
-      value(arena_.input(node, 0), below(node, axes));
+      value(arena_.input(node, 0), input_axes(node, axes));
     }
   }
 
@@ -68,19 +68,19 @@ class Finder {
 
  private:
   void condition(NodeId node, const Ints& axes) {
-    if (++seen_ > most) return;
+    if (++visited_ > max_visited) return;
     const Op& op = arena_.op(node);
     if (op.is(Core::and_)) {
       for (const NodeId part : arena_.inputs(node)) condition(part, aligned(part, axes));
     } else if (op.is(Core::dimshuffle)) {
-      condition(arena_.input(node, 0), below(node, axes));
+      condition(arena_.input(node, 0), input_axes(node, axes));
     } else if (op.is(Core::eq)) {
       for (std::size_t i = 0; i < 2; ++i) equality(node, arena_.input(node, i), arena_.input(node, 1 - i), axes);
     }
   }
 
-  /// Of a choice, a sum or a difference of two: where both are zero.
-  void in_both(NodeId a, NodeId b, const Ints& axes) {
+  /// Adds the places that both operands of a choice, a sum or a difference have.
+  void common_places(NodeId a, NodeId b, const Ints& axes) {
     std::vector<OnePlace> before = std::exchange(found, {});
     value(a, aligned(a, axes));
     const std::vector<OnePlace> of_a = std::exchange(found, {});
@@ -104,12 +104,12 @@ class Finder {
     if (!varies) found.push_back({base::to_size(axes[at]), node, position, axes});
   }
 
-  /// The axes of an operand of a map, which stand at its end.
+  /// The axes of an operand of a map, which are its last axes.
   Ints aligned(NodeId operand, const Ints& axes) const {
     const auto own = std::span(axes).last(arena_.type(operand).rank());
     return {own.begin(), own.end()};
   }
-  Ints below(NodeId dimshuffle, const Ints& axes) const {
+  Ints input_axes(NodeId dimshuffle, const Ints& axes) const {
     const Ints& pattern = arena_.attrs(dimshuffle).ints("pattern");
     Ints result(arena_.type(arena_.input(dimshuffle, 0)).rank(), -1);
     for (std::size_t d = 0; d < pattern.size(); ++d) {
@@ -118,10 +118,10 @@ class Finder {
     return result;
   }
 
-  // Enough for what gradients make, and a bound for expressions that read one node again and again.
-  static constexpr int most = 64;
+  // Enough for gradients, and a bound for expressions that read the same node many times.
+  static constexpr int max_visited = 64;
   const Arena& arena_;
-  int seen_ = 0;
+  int visited_ = 0;
 };
 
 }  // namespace

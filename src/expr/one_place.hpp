@@ -1,4 +1,5 @@
-// Values that are zero along an axis but at one place: where(eq(arange(n), p), g, 0), as the gradient of a maximum is.
+// Values that are zero along an axis except at one place, such as where(eq(arange(n), p), g, 0), the gradient of
+// a maximum.
 #pragma once
 
 #include "expr/arena.hpp"
@@ -7,15 +8,15 @@
 
 namespace croton::expr {
 
-/// An axis of a node along which it is zero but where a counter equals a position.
+/// An axis of a node along which it is zero except where a counter equals a position.
 struct OnePlace {
   std::size_t axis;  // of the node
   NodeId equal;      // eq(counter, position)
-  NodeId position;   // of those, with the axes of `equal`; of size 1 along the counter's
-  Ints axes;         // for each axis of `equal` that of the node, or -1
+  NodeId position;   // operand of `equal`, with its axes; of size 1 along the counter's axis
+  Ints axes;         // for each axis of `equal` the axis of the node, or -1
 };
 
-/// All of them, as far as sums, products, choices, casts and views of axes lead.
+/// All such axes that are found through sums, products, choices, casts and dimshuffles.
 std::vector<OnePlace> one_places(const Arena& arena, NodeId node);
 
 }  // namespace croton::expr

@@ -17,7 +17,7 @@
 namespace croton::expr {
 namespace {
 
-// Untrusted text: what a nested call may cost is bounded.
+// The text is untrusted, so nesting and sizes are bounded.
 constexpr int max_nesting = 200;
 constexpr int max_bodies = 20;
 constexpr std::int64_t max_constant_elements = 1 << 20;
@@ -96,7 +96,7 @@ void parse_arguments(Lexer& lexer, Term& call, int depth) {
   while (!lexer.is(")")) {
     Term term = parse_term(lexer, depth);
     if (term.form == Term::Form::name && term.constraint.empty() && lexer.accept("=")) {
-      // attribute=value, or attribute=name: a hole that stands for the whole value.
+      // attribute=value, or attribute=name: a hole for the whole value.
       const Token& token = lexer.peek();
       const bool hole = token.kind == Token::Kind::name && !is_dtype_name(token.text) && !is_number(token);
       if (hole) {
@@ -144,7 +144,7 @@ Term parse_term(Lexer& lexer, int depth) {
   return term;
 }
 
-/// Statements one after another into a graph: to the end of the text, or of a body to its closing brace.
+/// Parses statements to a graph, up to the end of the text or, in a body, up to its closing brace.
 class GraphParser {
  public:
   explicit GraphParser(Lexer& lexer, int depth = 0) : lexer_(lexer), depth_(depth) {
@@ -192,7 +192,7 @@ class GraphParser {
         return end_statement();
       }
       if (lexer_.is("constant")) return constant(name, dtype, sizes);
-      names_[name] = value();  // the stated type is for readers; the rule of the op says it again
+      names_[name] = value();  // the stated type is for readers; the op's rule infers it
       if (graph_.arena.type(names_[name]).dtype != dtype) {
         Lexer::error(
             fmt::format("'{}' is {}, not {}", name, graph_.arena.type_text(names_[name]), short_name_of(dtype)), first);
@@ -204,13 +204,13 @@ class GraphParser {
     end_statement();
   }
 
-  /// A term, and where it is placed.
+  /// Parses a term and its place.
   NodeId value() {
     const Term term = parse_term(lexer_, 0);
     return node(term, place());
   }
 
-  /// "@cuda0"; nothing is a free place.
+  /// Parses a place such as "@cuda0"; 0 if there is none.
   Place place() {
     if (!lexer_.accept("@")) return 0;
     const Token name = lexer_.peek();
@@ -314,7 +314,7 @@ class GraphParser {
     end_statement();
   }
 
-  /// "body step0 = {", statements, "}".
+  /// Parses "body step0 = {", statements, "}".
   void body() {
     const Token first = lexer_.peek();
     const std::string name = lexer_.expect_name();
@@ -343,7 +343,7 @@ class GraphParser {
     return a.dtype == b.dtype && a.rank() == b.rank();
   }
 
-  /// Errors of the arena, with the line.
+  /// Calls f and adds the line to errors of the arena.
   template <class F>
   void checked(F f) {
     try {

@@ -1,6 +1,5 @@
-// Reads the text of print.hpp back, with two liberties for people who write tests: calls may be nested, and a name of a
-// size stands for it wherever an integer scalar may stand. Text is untrusted: every fault is a ValueError with line and
-// column.
+// The parser of the text of print.hpp, with two extensions for tests: calls may be nested, and the name of a size is
+// accepted as an integer scalar. Text is untrusted: every error is a ValueError with line and column.
 #pragma once
 
 #include "expr/graph.hpp"
@@ -21,24 +20,24 @@ struct Term {
   Form form = Form::name;
   std::string text;  // op, name, or the source of {computed}
   std::vector<Term> arguments;
-  std::vector<std::pair<std::string, std::string>> attr_holes;  // attribute = a name that stands for its value
+  std::vector<std::pair<std::string, std::string>> attr_holes;  // attribute, and the name that is used for its value
   Attrs attrs;
-  std::optional<Scalar> value;  // number; without a stated dtype it fits any
+  std::optional<Scalar> value;  // of a number; without a stated dtype it fits any dtype
   bool typed_number = false;
   std::string constraint;    // of `c:const`
   int line = 0, column = 0;  // where it starts
 };
 
-/// One term, with nothing behind it.
+/// One term, which must be the whole text.
 Term parse_term(std::string_view text);
 
-// Pieces that other texts share.
+// Parts that other parsers use.
 
-/// "f32".
+/// A dtype such as "f32".
 DType parse_dtype(Lexer& lexer);
-/// "f32 0.5", or nothing if no name of a dtype is next.
+/// A literal such as "f32 0.5"; nothing if the next token is not the name of a dtype.
 std::optional<Scalar> parse_literal(Lexer& lexer);
-/// The node, what its type rule has against it being a ValueError with the place of `where`.
+/// The node; type errors become ValueError at `where`.
 NodeId make_parsed(const Token& where, Arena& arena, const Op& op, std::span<const NodeId> inputs, const Attrs& attrs,
                    Place place = 0);
 

@@ -15,8 +15,9 @@
 namespace croton::expr {
 namespace {
 
-/// What is reachable, but for what only requirements of numbers need: those follow from the ops when a text is read.
-std::vector<bool> shown(const Graph& graph) {
+/// The reachable nodes, without those that only requirements of numbers need, because the parser infers these
+/// requirements from the ops.
+std::vector<bool> printed_nodes(const Graph& graph) {
   const Arena& arena = graph.arena;
   std::vector<bool> result(arena.size(), false);
   for (const NodeId root : graph.roots()) result[root] = true;
@@ -39,14 +40,14 @@ std::string size_letter(std::size_t k) {
   return fmt::format("n{}", k);
 }
 
-/// Words that mean something at the start of a statement or a term.
+/// Words that have a meaning at the start of a statement or a term.
 bool is_reserved(std::string_view name) {
   if (is_dtype_name(name)) return true;
   static constexpr std::string_view words[] = {"return", "update", "require", "body", "in", "nan", "inf"};
   return std::ranges::find(words, name) != std::end(words);
 }
 
-/// Names in text are identifiers; whatever else a user's name holds becomes '_'.
+/// A user's name as an identifier: all other characters become '_'.
 std::string identifier(std::string_view name) {
   std::string text;
   for (const char c : name) text += base::is_letter_or_digit(c) ? c : '_';
@@ -54,11 +55,10 @@ std::string identifier(std::string_view name) {
   return text;
 }
 
-/// Bodies are statements of their own in front of the first node that has them: "body step0 = {", its lines moved in,
-/// "}".
+/// The statements of bodies, each before the first node that has the body: "body step0 = {", the indented lines, "}".
 class Bodies {
  public:
-  /// The name; the statement, if it is new, goes to `text`.
+  /// The name of a body; the statement of a new body is appended to `text`.
   std::string name(const BodyPtr& body, const PrintOptions& options, std::string& text) {
     for (std::size_t i = 0; i < known_.size(); ++i) {
       if (same(*known_[i], *body)) return fmt::format("step{}", i);
@@ -133,7 +133,7 @@ Names::Names(const Graph& graph) : graph_(graph), names_(graph.arena.size()) {
   for (const GraphInput& input : graph.inputs) {
     for (const NodeId dim : arena.type(input.node).shape) name_size(dim);
   }
-  const std::vector<bool> needed = shown(graph);
+  const std::vector<bool> needed = printed_nodes(graph);
   std::size_t number = 0;
   for (NodeId id = 0; id < arena.size(); ++id) {
     if (!needed[id] || !names_[id].empty()) continue;
@@ -178,7 +178,7 @@ std::string Names::type(NodeId id) const {
 std::string print(const Graph& graph, const PrintOptions& options) {
   const Arena& arena = graph.arena;
   const Names names(graph);
-  const std::vector<bool> needed = shown(graph);
+  const std::vector<bool> needed = printed_nodes(graph);
   Bodies bodies;
   std::string text;
   for (const GraphInput& input : graph.inputs) {
@@ -229,8 +229,8 @@ std::string print(const Graph& graph, const PrintOptions& options) {
     text += '\n';
   }
   for (const Requirement& r : arena.requirements()) {
-    if (r.kind == Requirement::Kind::number) continue;  // see shown()
-    // Sizes that the declarations call by one name need no further word.
+    if (r.kind == Requirement::Kind::number) continue;  // see printed_nodes()
+    // Sizes that have one name in the declarations need no statement.
     const bool index = r.kind == Requirement::Kind::index;
     if (!index && names(r.left) == names(r.right)) continue;
     text += fmt::format("require {} {} {} {}\n", names(r.left), index ? "in" : "==", names(r.right),

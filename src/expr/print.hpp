@@ -1,5 +1,5 @@
-// The text of graphs: one node a line, sizes as letters. It is the language of tests and rules as well; parse.hpp reads
-// it back.
+// The text of graphs: one node per line, sizes as letters. It is also the language of tests and rules; parse.hpp is
+// its parser.
 //
 //   x: f32[n, 784] = input
 //   w: f32[784, 10] = shared
@@ -29,13 +29,13 @@ class Names {
 };
 
 struct PrintOptions {
-  bool origins = false;  // a comment with the user's line behind each node
+  bool origins = false;  // a comment with the user's line after each node
 };
 
 std::string print(const Graph& graph, const PrintOptions& options = {});
-/// "f32[n, 10]" where sizes of inputs read as letters-by-number ("n0_1": axis 1 of input 0).
+/// A type such as "f32[n0_1, 10]", where n0_1 is the size of axis 1 of input 0.
 std::string type_text(const Arena& arena, const TensorType& type);
-/// "f32 0.5", "i64 3".
+/// A scalar as text: "f32 0.5", "i64 3".
 std::string literal(const Scalar& value);
 
 }  // namespace croton::expr

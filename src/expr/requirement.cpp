@@ -8,8 +8,8 @@
 
 namespace croton::expr {
 
-void refuse(const Requirement& r, std::int64_t left, std::int64_t right, bool too_large, const std::string& where,
-            const std::string& inputs) {
+void throw_unsatisfied(const Requirement& r, std::int64_t left, std::int64_t right, bool too_large,
+                       const std::string& where, const std::string& inputs) {
   std::string fault;
   if (too_large)
     fault = fmt::format("{}{}: a number that is more than an index can count", r.why, where);
@@ -27,9 +27,10 @@ void refuse(const Requirement& r, std::int64_t left, std::int64_t right, bool to
 void check_known_requirements(const Arena& arena) {
   for (const Requirement& r : arena.requirements()) {
     const auto left = arena.known(r.left), right = arena.known(r.right);
-    if (!left || !right || is_kept(r, *left, *right, false)) continue;
+    if (!left || !right || is_satisfied(r, *left, *right, false)) continue;
     const Origin& origin = arena.origin_of(r.origin);
-    refuse(r, *left, *right, false, origin.where.known() ? " (" + base::file_and_line(origin.where) + ")" : "", "");
+    throw_unsatisfied(r, *left, *right, false,
+                      origin.where.known() ? " (" + base::file_and_line(origin.where) + ")" : "", "");
   }
 }
 

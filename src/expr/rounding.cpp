@@ -16,7 +16,7 @@ namespace croton::expr {
 namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
-// Of our elementwise functions; docs/internals/ulp.md has their errors.
+// The error of elementwise functions in units of rounding; docs/internals/ulp.md lists the errors.
 constexpr double map_units = 4;
 
 double distance(const Scalar& a, const Scalar& b) {
@@ -27,11 +27,11 @@ double distance(const Scalar& a, const Scalar& b) {
   return std::isnan(d) ? unbounded : d;
 }
 
-double size_of_value(const Scalar& a) {
+double magnitude_of(const Scalar& a) {
   return is_complex(a.dtype) ? std::abs(a.as_complex()) : std::abs(a.as_double());
 }
 
-/// The array as if it had that shape, by NumPy's rules.
+/// The array broadcast to that shape, by NumPy's rules.
 Array broadcast(const Array& array, const Sizes& shape) {
   const Array whole = array.contiguous();
   Sizes strides(shape.size(), 0);
@@ -42,8 +42,8 @@ Array broadcast(const Array& array, const Sizes& shape) {
   return Array::view_of(whole.raw(), whole.dtype(), shape, strides).copy();
 }
 
-/// A scalar that was moved: floats by `by` in one of four directions, integers by whole numbers.
-Scalar moved(const Scalar& x, double by, int direction) {
+/// A scalar changed by `by`: floats in one of four directions, integers by whole numbers.
+Scalar perturbed(const Scalar& x, double by, int direction) {
   const double sign = direction % 2 == 0 ? 1 : -1;
   if (is_complex(x.dtype)) {
     const std::complex<double> step =
@@ -62,7 +62,7 @@ class Bounds {
  public:
   explicit Bounds(double unit) : unit_(unit) {}
 
-  void see(const EvaluatedNode& at) {
+  void add(const EvaluatedNode& at) {
     if (at.expansion != no_node) {
       bounds_.emplace(at.node, of(at.expansion));
       return;
@@ -72,12 +72,13 @@ class Bounds {
       bounds_.emplace(at.node, Array::zeros(DType::float64, at.value.shape()));
       return;
     }
-    bounds_.emplace(at.node, op.map != nullptr ? map(at, op) : whole(at, op));
+    bounds_.emplace(at.node, op.map != nullptr ? map(at, op) : of_other_op(at, op));
   }
   const Array& of(NodeId node) const { return bounds_.at(node); }
 
  private:
-  /// An elementwise op: the farthest that any one of its moved inputs takes the value, summed over the inputs.
+  /// The bound of an elementwise op: for each input the largest change of the value if this input changes by its bound,
+  /// summed over the inputs.
   Array map(const EvaluatedNode& at, const Op& op) const {
     const DType dtype = at.arena.type(at.node).dtype;
     std::vector<Array> values, errors;
@@ -91,8 +92,8 @@ class Bounds {
     std::vector<Scalar> operands(values.size());
     for (std::int64_t i = 0; i < result.size(); ++i) {
       const Scalar value = element_of(at.value, i);
-      const bool finite = std::isfinite(size_of_value(value));
-      double bound = rounds && finite ? map_units * unit_ * size_of_value(value) : 0;
+      const bool finite = std::isfinite(magnitude_of(value));
+      double bound = rounds && finite ? map_units * unit_ * magnitude_of(value) : 0;
       for (std::size_t k = 0; k < values.size(); ++k) operands[k] = element_of(values[k], i);
       for (std::size_t k = 0; k < values.size(); ++k) {
         const double error = errors[k].as_double(i);
@@ -100,7 +101,7 @@ class Bounds {
         const Scalar exact = operands[k];
         double farthest = 0;
         for (int direction = 0; direction < (is_complex(exact.dtype) ? 4 : 2); ++direction) {
-          operands[k] = moved(exact, error, direction);
+          operands[k] = perturbed(exact, error, direction);
           farthest = std::max(farthest, distance(apply_map(op, operands, dtype), value));
         }
         operands[k] = exact;
@@ -112,19 +113,20 @@ class Bounds {
     return result;
   }
 
-  /// Any other op. One that moves elements moves their bounds; sums and products are judged on absolute values.
-  Array whole(const EvaluatedNode& at, const Op& op) const {
+  /// The bound of any other op. An op that moves elements moves their bounds; sums and products are computed on
+  /// absolute values.
+  Array of_other_op(const EvaluatedNode& at, const Op& op) const {
     const Sizes& shape = at.value.shape();
     const DType dtype = at.arena.type(at.node).dtype;
     std::vector<Array> errors;
-    double largest = 0;  // of those that are bounded
+    double largest = 0;  // largest finite bound
     bool all_bounded = true;
     std::int64_t terms = 1;
     for (std::size_t k = 0; k < at.inputs.size(); ++k) {
       errors.push_back(of(at.arena.input(at.node, k)));
       for (std::int64_t i = 0; i < errors[k].size(); ++i) {
         const double error = errors[k].as_double(i);
-        // A position or a size that may be another one: anything may come out.
+        // If a position or a size may differ, the result is unbounded.
         if (error > 0 && is_discrete(at.inputs[k].dtype())) return Array::full(DType::float64, shape, unbounded);
         if (error == unbounded)
           all_bounded = false;
@@ -133,13 +135,13 @@ class Bounds {
       }
       terms = std::max(terms, at.inputs[k].size());
     }
-    // What a loop's steps make of each other's errors is not followed.
+    // The propagation of errors through the steps of a loop is not computed.
     if (op.kind == Kind::Loop) return Array::full(DType::float64, shape, unbounded);
     const bool moves = op.kind == Kind::View || op.kind == Kind::Join || op.kind == Kind::Window ||
                        op.kind == Kind::Gather || op.kind == Kind::Check || op.kind == Kind::Transfer ||
                        op.kind == Kind::Generate;
     Attrs attrs = at.arena.attrs(at.node);
-    if (op.kind == Kind::Window) attrs.set("outside", "zero");  // which has no error, whatever is read there
+    if (op.kind == Kind::Window) attrs.set("outside", "zero");  // zeros have no error
     const auto evaluate = [&](const auto& change) {
       std::vector<Array> inputs;
       for (std::size_t k = 0; k < at.inputs.size(); ++k)
@@ -148,11 +150,12 @@ class Bounds {
     };
     const bool exact_inputs = largest == 0 && all_bounded;
     if (exact_inputs && (moves || is_discrete(dtype))) return Array::zeros(DType::float64, shape);
-    // Nothing is known of callbacks of the user.
+    // The error of a user's callback is unknown.
     if (op.kind == Kind::Host || op.evaluate == nullptr)
       return Array::full(DType::float64, shape, exact_inputs ? 0 : unbounded);
     if (moves) return magnitudes(evaluate([](const Scalar&, double error, std::int64_t) { return error; }));
-    // Sums and products of matrices hand on an infinite bound to where it is added, others may to everywhere.
+    // Sums and products of matrices propagate an infinite bound only to the results that it is added to; other ops may
+    // propagate it to all results.
     const bool chooses = op.reduce != nullptr && (op.reduce->combiner == "Max" || op.reduce->combiner == "Min");
     const bool adds = !chooses && (op.kind == Kind::Reduce || op.kind == Kind::Contract);
     if (!all_bounded && (!adds || is_discrete(dtype))) return Array::full(DType::float64, shape, unbounded);
@@ -166,9 +169,9 @@ class Bounds {
       }
       return Array::zeros(DType::float64, shape);
     }
-    // What is masked by minus infinity stays so.
+    // Elements that are masked by minus infinity stay masked.
     const auto size = [](const Scalar& x) {
-      return is_complex(x.dtype) || std::isfinite(x.as_double()) ? size_of_value(x) : x.as_double();
+      return is_complex(x.dtype) || std::isfinite(x.as_double()) ? magnitude_of(x) : x.as_double();
     };
     const Array sizes = magnitudes(evaluate([&](const Scalar& x, double, std::int64_t) { return size(x); }));
     const Array more =
@@ -177,7 +180,7 @@ class Bounds {
     Array result = Array::zeros(DType::float64, shape);
     const std::span<double> bounds = result.data<double>();
     for (std::int64_t i = 0; i < result.size(); ++i) {
-      const double value = size_of_value(element_of(at.value, i));
+      const double value = magnitude_of(element_of(at.value, i));
       double bound =
           std::abs(more.as_double(i) - sizes.as_double(i)) + largest + units * std::max(sizes.as_double(i), value);
       if (all_bounded && !std::isfinite(value)) bound = 0;
@@ -199,7 +202,7 @@ class Bounds {
   static Array magnitudes(const Array& values) {
     Array result = Array::empty(DType::float64, values.shape());
     std::int64_t i = 0;
-    for (double& magnitude : result.data<double>()) magnitude = size_of_value(element_of(values, i++));
+    for (double& magnitude : result.data<double>()) magnitude = magnitude_of(element_of(values, i++));
     return result;
   }
 
@@ -211,7 +214,7 @@ class Bounds {
 
 std::vector<Bounded> evaluate_bounded(const Graph& graph, std::span<const Array> inputs, double unit) {
   Bounds bounds(unit);
-  const std::vector<Array> values = evaluate(graph, inputs, [&](const EvaluatedNode& at) { bounds.see(at); });
+  const std::vector<Array> values = evaluate(graph, inputs, [&](const EvaluatedNode& at) { bounds.add(at); });
   const std::vector<NodeId> roots = graph.roots();
   std::vector<Bounded> result;
   for (std::size_t i = 0; i < roots.size(); ++i) result.push_back({values[i].contiguous(), bounds.of(roots[i])});

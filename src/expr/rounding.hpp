@@ -1,9 +1,9 @@
-// How far rounding may move the results of a graph: a running error bound (Wilkinson 1963; Higham 2002, section 3.3),
-// found while the graph is evaluated in double precision. Each node's bound is what the bounds of its inputs make of
-// its value, found by computing it again with each input moved by its bound, and its own rounding on top: a few units
-// for an elementwise function, (2 + log2 n) units of the sum of the absolute values for a sum of n terms, as our trees
-// of additions promise. Where a decision (a comparison, a position) hangs on a value that may have moved, the bound is
-// infinite: nothing can be said then.
+// Bounds of the rounding errors in the results of a graph: a running error bound (Wilkinson 1963; Higham 2002, section
+// 3.3), computed while the graph is evaluated in double precision. The bound of a node is the effect of the bounds of
+// its inputs, found by computing the node again with each input changed by its bound, plus the rounding of the node: a
+// few units for an elementwise function, (2 + log2 n) units of the sum of the absolute values for a sum of n terms, as
+// Croton's trees of additions guarantee. If a decision (a comparison, a position) depends on a value that may have
+// changed, the bound is infinite.
 #pragma once
 
 #include "expr/graph.hpp"
@@ -22,12 +22,12 @@ struct Bounded {
 };
 
 /// The outputs, then the updates, of a graph in double precision, with bounds for a run whose floats have the unit
-/// roundoff `unit` (2^-24 for float32). Inputs are taken to be exact.
+/// roundoff `unit` (2^-24 for float32). Inputs are assumed to be exact.
 std::vector<Bounded> evaluate_bounded(const Graph& graph, std::span<const Array> inputs, double unit);
 
 /// The unit roundoff of a float dtype, or of the parts of a complex one.
 double unit_roundoff(DType dtype);
-/// The largest of a graph's dtypes; that of float64 where it has no floats.
+/// The largest unit roundoff of a graph's dtypes; that of float64 if it has no floats.
 double unit_roundoff(const Graph& graph);
 
 }  // namespace croton::expr

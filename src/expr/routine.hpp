@@ -1,6 +1,6 @@
-// Routine: what the stages know of an op that is more than loops over independent elements (running sums, sorting,
-// scattering). It reads stored, contiguous operands and writes one stored, contiguous result by a fixed sequence of
-// launches of one text: a template of codegen_templates/routines/, made for the dtypes of the operands.
+// Routine: the facts of an op that is more than loops over independent elements (running sums, sorting, scattering). It
+// reads stored, contiguous operands and writes one stored, contiguous result by a fixed sequence of launches of one
+// text: a template of codegen_templates/routines/, instantiated for the dtypes of the operands.
 #pragma once
 
 #include "expr/op.hpp"
@@ -12,7 +12,7 @@
 
 namespace croton::expr {
 
-/// What a routine's work is found from, when a plan is bound.
+/// The arguments from which a routine's work is computed when a plan is bound.
 struct RoutineSizes {
   const Attrs& attrs;
   std::vector<DType> dtypes;  // of the inputs
@@ -22,22 +22,22 @@ struct RoutineSizes {
 
 /// One launch: items that may run in any order.
 struct RoutinePhase {
-  std::int64_t phase = 0;  // which part of the template: its p.phase
+  std::int64_t phase = 0;  // selects the part of the template, as p.phase
   std::int64_t items = 0;
-  std::int64_t step = 0;  // a number of this launch: its p.step
-  std::int64_t cost = 1;  // of one item, in elements: how many are worth a second thread
+  std::int64_t step = 0;  // a number of this launch, as p.step
+  std::int64_t cost = 1;  // cost of one item, in elements, for the decision to use more threads
 };
 
 struct RoutineWork {
   std::vector<std::int64_t> numbers;  // in the order of RoutineInfo::numbers
-  std::vector<RoutinePhase> phases;   // those without items are left out when it runs
+  std::vector<RoutinePhase> phases;   // phases without items do not run
   std::int64_t workspace_bytes = 0;
 };
 
 struct RoutineInfo {
   std::string_view file;     // of codegen_templates/
-  std::string_view code;     // a struct with `item(p, item)`; {0}, {1}, ... stand for the inputs' stored types
-  std::string_view numbers;  // names of the numbers that the template reads from p, with spaces between them
+  std::string_view code;     // a struct with `item(p, item)`; {0}, {1}, ... are replaced by the inputs' stored types
+  std::string_view numbers;  // names of the numbers that the template reads from p, separated by spaces
   RoutineWork (*work)(const RoutineSizes&);
 };
 
@@ -52,7 +52,7 @@ struct Lines {
     }
   }
   std::int64_t count() const { return outer * length * inner; }
-  /// Of element i of the line `line` of outer * inner.
+  /// The position of element i of the line `line`, one of outer * inner.
   std::int64_t at(std::int64_t line, std::int64_t i) const {
     return (line / inner * length + i) * inner + line % inner;
   }

@@ -105,7 +105,7 @@ bool any_complex(std::span<const Scalar> values) {
   return std::ranges::any_of(values, [](const Scalar& value) { return is_complex(value.dtype); });
 }
 
-/// Kinds whose results are elements of their inputs.
+/// Whether results of this kind consist of elements of the inputs.
 bool moves_elements(Kind kind) {
   switch (kind) {
     case Kind::View:

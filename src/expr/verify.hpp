@@ -1,4 +1,4 @@
-// What holds of every graph between stages. Tests run it after each group of rules.
+// The verifier of graphs: invariants that hold between stages. Tests run it after each group of rules.
 #pragma once
 
 #include "expr/graph.hpp"
@@ -7,9 +7,9 @@
 
 namespace croton::expr {
 
-/// The promise that the graph breaks, or nothing.
+/// The invariant that the graph violates, or an empty text.
 std::string broken_promise(const Graph& graph);
-/// InternalError that says which promise is broken.
+/// Throws InternalError with the violated invariant, if there is one.
 void verify(const Graph& graph);
 
 }  // namespace croton::expr

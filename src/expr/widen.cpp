@@ -12,7 +12,7 @@ class Widener {
   explicit Widener(const Graph& graph) : graph_(graph), from_(graph.arena), to_(from_.size(), no_node) {}
 
   Graph run() {
-    // Inputs first, with their sizes; all else follows in order.
+    // Inputs first, with their sizes; then all other nodes in order.
     for (const GraphInput& input : graph_.inputs) add_input(input);
     const std::vector<bool> needed = reachable(graph_);
     for (NodeId id = 0; id < from_.size(); ++id) {
@@ -49,7 +49,7 @@ class Widener {
       const Array& value = graph_.constants[attrs.index("index")];
       return result_.add_constant(value.astype(wide(value.dtype())));
     }
-    if (op.kind == Kind::Host) return as_it_is(id);  // it has promised its dtypes
+    if (op.kind == Kind::Host) return in_own_dtypes(id);  // its dtypes are fixed
     std::vector<NodeId> inputs;
     for (const NodeId input : from_.inputs(id)) inputs.push_back(to_[input]);
     try {
@@ -61,12 +61,12 @@ class Widener {
       }
       return arena.make(op, inputs, raised);
     } catch (const TypeError&) {
-      return as_it_is(id);
+      return in_own_dtypes(id);
     }
   }
 
-  /// The op on operands of the dtypes that it has in the graph.
-  NodeId as_it_is(NodeId id) {
+  /// The op with operands of the dtypes that they have in the graph.
+  NodeId in_own_dtypes(NodeId id) {
     Arena& arena = result_.arena;
     std::vector<NodeId> inputs;
     for (const NodeId input : from_.inputs(id)) inputs.push_back(arena.cast(to_[input], from_.type(input).dtype));

@@ -1,16 +1,16 @@
-// A graph in double precision: what mode=verify holds the others against.
+// A graph in double precision, with which mode=verify compares results.
 #pragma once
 
 #include "expr/graph.hpp"
 
 namespace croton::expr {
 
-/// The graph with every float raised to float64 and every complex number to complex128: inputs, constants (whose values
-/// stay), and what ops say of dtypes. An op that does not take them computes in its own precision. Roots and inputs
-/// are in the order of `graph`, places are left out.
+/// The graph with every float raised to float64 and every complex number to complex128: inputs, constants (their values
+/// do not change), and dtypes in attributes. An op that does not accept these dtypes computes in the original ones.
+/// Roots and inputs are in the order of `graph`; places are omitted.
 Graph widened(const Graph& graph);
 
-/// float64 for floats, complex128 for complex numbers, else itself.
+/// float64 for floats, complex128 for complex numbers, otherwise the same dtype.
 DType wide(DType dtype);
 
 }  // namespace croton::expr

@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli's polynomial, RFC 3720), a bit at a time: it is for records of some bytes.
+// CRC-32C (Castagnoli's polynomial, RFC 3720), one bit at a time, because it is only for short records.
 #pragma once
 
 #include <cstddef>

@@ -17,9 +17,10 @@ namespace {
 
 constexpr int original_side = 8;
 constexpr int original_pixels = original_side * original_side;
-constexpr int most_ink = 16;
+constexpr int max_ink = 16;
 
-/// Takes the next number and the character behind it off the text; our own data, so a fault is a bug.
+/// Removes the next number and the character after it from the front of the text. The data belong to the library, so a
+/// fault is a bug.
 int take_number(std::string_view& text, char end, int highest) {
   int value = -1;
   const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -40,22 +41,22 @@ Original read_original() {
   Original original;
   for (std::string_view text = digits_csv(); !text.empty();) {
     for (int i = 0; i < original_pixels; ++i) {
-      original.pixels.push_back(static_cast<float>(take_number(text, ',', most_ink)) / most_ink);
+      original.pixels.push_back(static_cast<float>(take_number(text, ',', max_ink)) / max_ink);
     }
     original.labels.push_back(take_number(text, '\n', 9));
   }
   return original;
 }
 
-/// Where a position of the enlarged axis lies between two of the original one: (1 - weight) [low] + weight [high].
-struct Between {
+/// A position of the enlarged axis between two positions of the original one: (1 - weight) [low] + weight [high].
+struct Interpolation {
   std::size_t low;
   std::size_t high;
   float weight;
 };
 
-std::vector<Between> positions(int side) {
-  std::vector<Between> result;
+std::vector<Interpolation> positions(int side) {
+  std::vector<Interpolation> result;
   for (int i = 0; i < side; ++i) {
     const double centre = (i + 0.5) * original_side / side - 0.5;
     const double inside = std::clamp(centre, 0.0, original_side - 1.0);
@@ -66,10 +67,10 @@ std::vector<Between> positions(int side) {
   return result;
 }
 
-void enlarge(std::span<const float> from, std::span<float> to, const std::vector<Between>& positions) {
+void enlarge(std::span<const float> from, std::span<float> to, const std::vector<Interpolation>& positions) {
   auto out = to.begin();
-  for (const Between& y : positions) {
-    for (const Between& x : positions) {
+  for (const Interpolation& y : positions) {
+    for (const Interpolation& x : positions) {
       const auto mixed = [&](std::size_t row) {
         const float left = from[row * original_side + x.low];
         return left + x.weight * (from[row * original_side + x.high] - left);
@@ -91,7 +92,7 @@ Digits digits(int side) {
   Digits result{Array::empty(DType::float32, {std::ssize(original.labels), side * side}), Array(original.labels)};
   const std::span<const float> from = original.pixels;
   const std::span<float> to = result.images.data<float>();
-  const std::vector<Between> where = positions(side);
+  const std::vector<Interpolation> where = positions(side);
   for (std::size_t i = 0; i < original.labels.size(); ++i) {
     enlarge(from.subspan(i * original_pixels, original_pixels), to.subspan(i * pixels, pixels), where);
   }

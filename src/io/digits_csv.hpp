@@ -1,5 +1,5 @@
-// The text of data/digits.csv, put into the library when it is built (cmake/embed_data.cmake). One image a line: 64
-// pixels of 0 to 16, then the digit, with commas between.
+// The text of data/digits.csv, embedded in the library when it is built (cmake/embed_data.cmake). One image per line:
+// 64 pixels from 0 to 16, then the digit, separated by commas.
 #pragma once
 
 #include <string_view>

@@ -53,7 +53,7 @@ class Message {
  private:
   void key(unsigned field, unsigned wire_type) { varint(field << 3 | wire_type); }
 
-  /// Seven bits a byte, the lowest first; the eighth says that more follow.
+  /// Seven bits per byte, the lowest first; the eighth is set if more bytes follow.
   void varint(std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) text_ += static_cast<char>(value | 0x80);
     text_ += static_cast<char>(value);
@@ -95,7 +95,7 @@ base::AppendFile create_file(const std::filesystem::path& folder, std::filesyste
   base::make_folders(folder);
   const std::string name =
       fmt::format("events.out.tfevents.{:010}.{}", static_cast<std::int64_t>(seconds_since_1970()), host_name());
-  constexpr int attempts = 1000;  // programs that start in the same second
+  constexpr int attempts = 1000;  // for programs that start in the same second
   for (int i = 0; i < attempts; ++i) {
     path = folder / (i == 0 ? name : fmt::format("{}.{}", name, i));
     if (auto file = base::AppendFile::create(path)) return std::move(*file);
@@ -138,7 +138,7 @@ EventFile::EventFile(const std::filesystem::path& folder) : state_(std::make_uni
 EventFile::EventFile(EventFile&&) noexcept = default;
 
 EventFile& EventFile::operator=(EventFile&& other) noexcept {
-  std::swap(state_, other.state_);  // the other one's destructor writes what was left of this one
+  std::swap(state_, other.state_);  // the destructor of `other` writes the pending records of this one
   return *this;
 }
 
@@ -147,7 +147,7 @@ EventFile::~EventFile() {
   try {
     flush();
   } catch (...) {
-    state_->pending.clear();  // nobody is left to tell
+    state_->pending.clear();  // a destructor cannot report the error
   }
 }
 

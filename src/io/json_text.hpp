@@ -5,7 +5,7 @@
 
 namespace croton::io {
 
-/// In quotes, with what may not stand there escaped; bytes that are no UTF-8 become the replacement character.
+/// The text in quotes, with special characters escaped; bytes that are not UTF-8 become the replacement character.
 std::string json_text(const std::string& text);
 
 }  // namespace croton::io

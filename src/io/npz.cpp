@@ -44,7 +44,7 @@ using Source = std::unique_ptr<zip_source_t, Release<zip_source_free>>;
 using Zip = std::unique_ptr<zip_t, Release<zip_discard>>;
 using Member = std::unique_ptr<zip_file_t, Release<zip_fclose>>;
 
-/// Where libzip leaves why a call failed.
+/// libzip's description of an error.
 class ZipError {
  public:
   ZipError() { zip_error_init(&error_); }
@@ -66,7 +66,7 @@ Zip open_archive(Source& source, int flags) {
   ZipError error;
   Zip archive(zip_open_from_source(source.get(), flags, error.get()));
   if (!archive) fault(error.text());
-  zip_source_keep(source.get());  // for ourselves: the archive has taken the first reference
+  zip_source_keep(source.get());  // a second reference: the archive owns the first one
   return archive;
 }
 
@@ -77,13 +77,13 @@ Source source_of(std::span<const std::byte> content) {
   return source;
 }
 
-/// What is wrong with the name of an array; empty if nothing is. Names never lead to other folders.
-std::string_view why_odd(std::string_view name) {
+/// The reason why the name of an array is not valid; empty if it is. Names never lead to other folders.
+std::string_view why_invalid(std::string_view name) {
   const auto is_control = [](char c) { return base::code_of(c) < ' ' || c == '\x7F'; };
   constexpr std::size_t most = 65'535;  // libzip writes the lowest 16 bits of a length
   if (name.empty()) return "is empty";
   if (name.size() + suffix.size() > most) return "is too long";
-  // Slashes are in names of weights; folders above would matter to those who unpack the file.
+  // Names of weights contain slashes; names with ".." would write outside of the folder if the file is unpacked.
   if (name.front() == '/' || name.find('\\') != std::string_view::npos || name.starts_with("../") ||
       name.find("/../") != std::string_view::npos)
     return "is a path that leads elsewhere";
@@ -112,7 +112,7 @@ Array read_array(zip_t* archive, const zip_stat_t& status) {
   return base::npy_array(header, [&](std::span<std::byte> elements) {
     std::memcpy(elements.data(), rest.data(), rest.size());
     read_exactly(member.get(), elements.subspan(rest.size()));
-    // Only at the end libzip compares the checksum.
+    // libzip compares the checksum only at the end.
     char more = 0;
     const zip_int64_t count = zip_fread(member.get(), &more, 1);
     if (count < 0) fault(zip_file_strerror(member.get()));
@@ -120,7 +120,7 @@ Array read_array(zip_t* archive, const zip_stat_t& status) {
   });
 }
 
-/// Refuses what would make memory out of nothing: sizes that the compressed bytes cannot yield.
+/// Rejects sizes that the compressed bytes cannot produce, so that a small file cannot allocate much memory.
 void check_member(const zip_stat_t& status) {
   constexpr zip_uint64_t needed = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
   if ((status.valid & needed) != needed) fault("its sizes are not known");
@@ -129,8 +129,8 @@ void check_member(const zip_stat_t& status) {
   if (status.comp_method == ZIP_CM_STORE) {
     if (status.size != status.comp_size) fault("it is not compressed, but its sizes differ");
   } else if (status.comp_method == ZIP_CM_DEFLATE) {
-    constexpr zip_uint64_t most_ratio = 1032;  // deflate's best: 258 bytes in two bits
-    if (status.size / most_ratio > status.comp_size)
+    constexpr zip_uint64_t max_ratio = 1032;  // deflate's best: 258 bytes in two bits
+    if (status.size / max_ratio > status.comp_size)
       fault(fmt::format("{} compressed bytes cannot hold {}", status.comp_size, status.size));
   } else {
     fault(fmt::format("it is compressed by method {}; 0 (stored) and 8 (deflate) are read", status.comp_method));
@@ -138,7 +138,7 @@ void check_member(const zip_stat_t& status) {
 }
 
 NamedArrays parse(std::span<const std::byte> content) {
-  if (content.empty()) fault("it is empty");  // libzip would take it for an archive of nothing
+  if (content.empty()) fault("it is empty");  // libzip would accept it as an archive without members
   Source source = source_of(content);
   const Zip archive = open_archive(source, ZIP_RDONLY | ZIP_CHECKCONS);
   NamedArrays arrays;
@@ -152,10 +152,10 @@ NamedArrays parse(std::span<const std::byte> content) {
     if (!name.ends_with(suffix)) fault(fmt::format("its member {} is no {} file", shown(name), suffix));
     name.resize(name.size() - suffix.size());
     try {
-      if (const std::string_view odd = why_odd(name); !odd.empty()) fault(fmt::format("its name {}", odd));
+      if (const std::string_view reason = why_invalid(name); !reason.empty()) fault(fmt::format("its name {}", reason));
       if (!names.insert(name).second) fault("its name stands there twice");
       check_member(status);
-      // Members that share bytes would multiply what a small file can become.
+      // Members that share bytes would let a small file become large.
       compressed += status.comp_size;
       if (status.comp_size > content.size() || compressed > content.size())
         fault("the archive is too short for its members");
@@ -169,7 +169,7 @@ NamedArrays parse(std::span<const std::byte> content) {
 
 // ---- writing ----
 
-/// The members, each its header and its elements; libzip reads both when the archive is closed.
+/// The headers and elements of the members; libzip reads both when the archive is closed.
 struct Parts {
   std::vector<std::string> headers;
   std::vector<Array> elements;
@@ -179,8 +179,8 @@ Parts parts_of(const NamedArrays& arrays) {
   Parts parts;
   std::set<std::string_view> seen;
   for (const auto& [name, array] : arrays) {
-    if (const std::string_view odd = why_odd(name); !odd.empty())
-      throw ValueError(fmt::format("the name {} of an array for a .npz archive {}", shown(name), odd));
+    if (const std::string_view reason = why_invalid(name); !reason.empty())
+      throw ValueError(fmt::format("the name {} of an array for a .npz archive {}", shown(name), reason));
     if (!seen.insert(name).second)
       throw ValueError(fmt::format("two arrays for a .npz archive are called {}", shown(name)));
     if (array.dtype() == DType::bfloat16)
@@ -192,7 +192,7 @@ Parts parts_of(const NamedArrays& arrays) {
 }
 
 void add_member(zip_t* archive, const std::string& name, std::string& header, const Array& elements) {
-  // The pointers are for reading; libzip's struct has no const.
+  // libzip only reads through the pointers, but its struct has no const.
   const zip_buffer_fragment_t fragments[] = {
       {reinterpret_cast<zip_uint8_t*>(header.data()), header.size()},
       {static_cast<zip_uint8_t*>(const_cast<void*>(elements.raw())), elements.bytes()}};
@@ -225,7 +225,7 @@ std::vector<std::byte> content_of(zip_source_t* source) {
 }
 
 std::vector<std::byte> archive_of(const NamedArrays& arrays, Parts& parts) {
-  if (arrays.empty()) {  // libzip would write nothing: only what ends every archive
+  if (arrays.empty()) {  // libzip would write nothing: the record that ends every archive
     std::vector<std::byte> end(22);
     std::memcpy(end.data(), "PK\5\6", 4);
     return end;

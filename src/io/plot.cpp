@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::string_view colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"};
 constexpr std::string_view dashes[] = {"", " stroke-dasharray=\"7 4\"", " stroke-dasharray=\"2 4\""};
-constexpr double character_width = 6.6;  // of the font at 12 pixels, about: there is none here to measure
+constexpr double character_width = 6.6;  // approximate, at 12 pixels: the font is not available here
 constexpr double line_height = 17;
 
-/// As text of XML, which knows no control characters.
+/// The text escaped for XML, without control characters, which XML does not allow.
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -42,7 +42,7 @@ double text_width(std::string_view text) {
   return character_width * static_cast<double>(std::count_if(text.begin(), text.end(), is_start));
 }
 
-/// 1, 2 or 5 times a power of ten: the least of which `most` make up the range.
+/// The smallest step of 1, 2 or 5 times a power of ten for which `most` steps cover the range.
 double nice_step(double range, int most) {
   const double least = range / most;
   const double power = std::pow(10, std::floor(std::log10(least)));
@@ -59,7 +59,7 @@ std::vector<double> multiples(double step, double low, double high) {
   return result;
 }
 
-/// The numbers of an axis; `low` and `high` are logarithms where it is logarithmic.
+/// The range of an axis; `low_` and `high_` are logarithms if it is logarithmic.
 class Axis {
  public:
   explicit Axis(bool logarithmic) : logarithmic_(logarithmic) {}
@@ -73,7 +73,7 @@ class Axis {
     high_ = std::max(high_, scaled(value));
   }
 
-  /// To be called when all points are included: leaves room at both ends.
+  /// Adds margins at both ends; to be called after all points are included.
   void finish() {
     if (low_ > high_) low_ = 0, high_ = 1;  // no point at all
     const double size = std::max({std::abs(low_), std::abs(high_), logarithmic_ ? 1.0 : 0.0});
@@ -83,7 +83,7 @@ class Axis {
     high_ += room;
   }
 
-  /// From 0 to 1.
+  /// The position along the axis, from 0 to 1.
   double position(double value) const { return (scaled(value) - low_) / (high_ - low_); }
 
   std::vector<double> ticks(int most) const {
@@ -119,7 +119,7 @@ class Axis {
 
 std::string tick_label(double value) { return fmt::format("{:.10g}", value); }
 
-/// One panel, written from the outside in: what stands at the edges takes its room first.
+/// One panel, drawn from the outside in: title, legend and labels get their space first.
 class Drawing {
  public:
   explicit Drawing(const Panel& panel)

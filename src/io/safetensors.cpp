@@ -1,5 +1,6 @@
-// A file is the length of the header (8 bytes, little-endian), the header in JSON, and the elements of all arrays
-// without a gap. The header is read as a stream of events, so nothing is built of what the format does not have.
+// A file has the length of the header (8 bytes, little-endian), the header in JSON, and the elements of all arrays
+// without gaps. The header is read as a stream of events, so that nothing is built from parts that the format does
+// not have.
 #include <croton/archive.hpp>
 
 #include <fmt/format.h>
@@ -40,7 +41,7 @@ constexpr std::pair<std::string_view, DType> dtype_names[] = {
     {"I32", DType::int32},   {"F32", DType::float32},  {"U64", DType::uint64},    {"I64", DType::int64},
     {"F64", DType::float64}, {"C64", DType::complex64}};
 
-/// An array in the header; its elements are bytes begin to end behind the header.
+/// An array in the header; `offsets` are the begin and end of its elements, in bytes after the header.
 struct Entry {
   std::string name;
   std::optional<DType> dtype;
@@ -56,8 +57,8 @@ struct Entry {
 
 // ---- reading ----
 
-/// Takes the header's events. Where one may stand follows from the object or list that it stands in: these nest in one
-/// way only.
+/// Handles the header's events. The object or list that contains an event decides whether it is allowed; these nest in
+/// only one way.
 class HeaderReader final : public nlohmann::json_sax<Json> {
  public:
   std::vector<Entry> entries;
@@ -157,7 +158,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     fault(entries.back().name, fmt::format("{}: {}", shown(key_), text));
   }
 
-  /// A field that has no value yet.
+  /// The field, which must not have a value yet.
   template <class T>
   std::optional<T>& once(std::optional<T>& field) const {
     if (field) fault(entries.back().name, fmt::format("{} stands there twice", shown(key_)));
@@ -172,12 +173,12 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   }
 
   Place place_ = Place::outside;
-  std::string key_;  // the last one read
+  std::string key_;  // the last key that was read
   std::set<std::string> names_;
-  std::vector<std::uint64_t> numbers_;  // of the list that is being read
+  std::vector<std::uint64_t> numbers_;  // the numbers of the current list
 };
 
-/// The elements of all arrays must be all that follows the header; the order of the header does not matter.
+/// Checks that the elements of all arrays fill the file after the header; the order in the header does not matter.
 void check_layout(const std::vector<Entry>& entries, std::size_t data_bytes) {
   std::vector<const Entry*> by_offset;
   by_offset.reserve(entries.size());
@@ -209,10 +210,10 @@ void check_layout(const std::vector<Entry>& entries, std::size_t data_bytes) {
 }
 
 Array array_of(const Entry& entry, const std::byte* data) {
-  // Any byte may stand for a bool in a file; in memory it must be 0 or 1.
+  // A bool in a file may be any byte; in memory it must be 0 or 1.
   if (is_bool(*entry.dtype)) return Array::copy_of(data, DType::uint8, *entry.shape).astype(DType::bool_);
   Array array = Array::empty(*entry.dtype, *entry.shape);
-  if (array.bytes() > 0) std::memcpy(array.raw(), data, array.bytes());  // which may not be aligned
+  if (array.bytes() > 0) std::memcpy(array.raw(), data, array.bytes());  // `data` may not be aligned
   return array;
 }
 
@@ -227,7 +228,7 @@ Archive parse(std::span<const std::byte> content) {
   const std::string_view header(reinterpret_cast<const char*>(content.data()), header_bytes);
   const std::span<const std::byte> data = content.subspan(header_bytes);
   if (!header.starts_with('{')) fault("its header does not begin with '{'");
-  // The parser takes a zero byte for the end of the text, and would not look at what stands behind it.
+  // The parser treats a zero byte as the end of the text, and would ignore everything after it.
   if (const std::size_t zero = header.find('\0'); zero != std::string_view::npos)
     fault(fmt::format("byte {} of the header is zero", zero));
 
@@ -269,8 +270,8 @@ void check_names(const NamedArrays& arrays) {
   }
 }
 
-/// Where each array begins behind the header. Larger elements come first, so that each array is aligned for readers
-/// that map the file into memory; otherwise the given order is kept.
+/// The offset of each array after the header. Arrays with larger elements come first, so that each array is aligned for
+/// readers that map the file into memory; otherwise the given order is kept.
 std::vector<std::size_t> lay_out(const NamedArrays& arrays) {
   std::vector<std::size_t> order(arrays.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;

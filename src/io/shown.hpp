@@ -1,4 +1,4 @@
-// Names from files, in messages.
+// Names from files, for messages.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace croton::io {
 
-/// The name as a message shows it: shortened, and without what could make a terminal do things.
+/// The name as a message shows it: shortened, and without control characters.
 inline std::string shown(const std::string& name) {
   constexpr std::size_t most = 100;
   return json_text(name.substr(0, most));

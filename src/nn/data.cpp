@@ -183,7 +183,7 @@ class Prefetched {
   Prefetched(const Dataset::Begin& begin, std::int64_t epoch, std::int64_t most)
       : pass_(std::make_unique<Ahead>(begin, epoch, most)), ahead_(thread_.start(Ahead::run_ahead, pass_.get())) {}
   ~Prefetched() {
-    if (thread_.is_lost()) {
+    if (thread_.is_lost_by_fork()) {
       std::ignore = pass_.release();  // the thread, which is not here, sleeps on what would be destroyed
       return;
     }
@@ -195,7 +195,7 @@ class Prefetched {
 
   std::optional<Batch> next() {
     if (!ahead_) return pass_->make_next();
-    if (thread_.is_lost())
+    if (thread_.is_lost_by_fork())
       throw Error(
           "prefetch: this process was forked behind the beginning of the pass, and the thread that makes its batches "
           "is not here: begin another pass");

@@ -89,7 +89,7 @@ TEST_CASE("the two parts of a dumped program compile, and the host's runs") {
     REQUIRE(run(std::string(CROTON_CXX) +
                 " -std=c++17 -Wall -Wextra -Werror -I " CROTON_SOURCE_FOLDER "/tests/stand_in " +
                 (folder / "host.cpp").string() + " -o " + binary));
-    const croton::base::Finished finished = croton::base::run_program(binary, {"3", "64", "5"}, {});
+    const croton::base::ProgramResult finished = croton::base::run_program(binary, {"3", "64", "5"}, {});
     CHECK(finished.errors.empty());
     CHECK(finished.status == 0);
     CHECK(finished.output.starts_with(kernel.name + ": "));

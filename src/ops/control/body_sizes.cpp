@@ -12,7 +12,7 @@ using expr::NodeId;
 BodySizes::BodySizes(expr::InferContext& c, const expr::Graph& body, std::vector<BodyRead> reads)
     : c_(c), graph_(body), reads_(std::move(reads)), dims_(body.arena.size()) {
   bind_inputs();
-  const std::vector<bool> found = expr::found_from_inputs(graph_);
+  const std::vector<bool> found = expr::computable_from_inputs(graph_);
   for (NodeId id = 0; id < found.size(); ++id) {
     if (found[id]) dims_[id] = translated(id);
   }

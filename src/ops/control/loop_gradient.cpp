@@ -152,7 +152,7 @@ class LoopGradient {
       if (!gradient.defined()) continue;
       sums_[k] = back_.states.size();
       back_.states.push_back({expand_dims(zeros_like(node_.inputs[loop_.capture_input(k)]), 0), 1, {0}});
-      taps_.push_back(builder::stand_in(forward_.body.inputs[loop_.captured(k)]));
+      taps_.push_back(builder::placeholder(forward_.body.inputs[loop_.captured(k)]));
       back_.body.outputs.push_back(taps_.back() + gradient);
     }
     elements_.resize(loop_.sequences);

@@ -147,7 +147,7 @@ class Scan {
                                     "scan: the oldest tap of a state says how many initial rows there are");
       for (const int tap : info.taps) state.offsets.push_back(tap - oldest);
       for (const int tap : info.taps) {
-        own_.push_back(one ? builder::stand_in(info.initial) : ops::element_stand_in(info.initial));
+        own_.push_back(one ? builder::placeholder(info.initial) : ops::element_stand_in(info.initial));
         if (!info.initial.name().empty()) own_.back().named(fmt::format("{}[t{}]", info.initial.name(), tap_text(tap)));
       }
       row_of_[i] = own_.back();
@@ -260,7 +260,7 @@ class Scan {
     for (const Variable& own : own_) depends.insert(own.node());
     const auto take = [&](const Variable& v) {
       if (depends.contains(v.node()) || replace.contains(v.node()) || (v.is_constant() && v.rank() == 0)) return;
-      const Variable inside = builder::stand_in(v);
+      const Variable inside = builder::placeholder(v);
       replace[v.node()] = inside;
       spec_.captures.push_back(v);
       captured.push_back(inside);
@@ -297,7 +297,7 @@ class Scan {
     // The states of shared variables come last.
     builder::Replacements replace;
     for (const auto& [target, value] : updated_) {
-      const Variable inside = builder::stand_in(target);
+      const Variable inside = builder::placeholder(target);
       replace[target.node()] = inside;
       own_.push_back(inside);
       next_rows.push_back(of_same_size(value, inside, describe(target)));

@@ -109,11 +109,11 @@ void check_requirement(const Executable& executable, const CallArrays& arrays, c
                        const SizeTable& sizes) {
   const std::int64_t left = sizes[r.left], right = sizes[r.right];
   const bool too_large = sizes.is_too_large(r.left) || sizes.is_too_large(r.right);
-  if (expr::is_kept(r, left, right, too_large)) return;
+  if (expr::is_satisfied(r, left, right, too_large)) return;
   const NodeId sides[] = {r.left, r.right};
   const Arena& arena = executable.program.graph.arena;
-  expr::refuse(r, left, right, too_large, fmt::format(" ({})", line_of(arena.origin_of(r.origin))),
-               describe_inputs(executable, arrays, sides));
+  expr::throw_unsatisfied(r, left, right, too_large, fmt::format(" ({})", line_of(arena.origin_of(r.origin))),
+                          describe_inputs(executable, arrays, sides));
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ std::int64_t ThreadPool::start_workers(std::int64_t wanted) {
 bool ThreadPool::start_worker(std::int64_t number) try {
   if (number == std::ssize(workers_)) workers_.push_back(std::make_unique<Worker>());
   Worker& worker = **(workers_.begin() + number);
-  if (worker.thread.is_here()) return true;
+  if (worker.thread.is_joinable()) return true;
   // With more threads than cores a spinning one would keep another from working.
   worker.spins = number + 1 < usable_cores_;
   return worker.thread.start<worker_main>(worker);
@@ -193,7 +193,7 @@ void ThreadPool::shut_down() {
 
 void ThreadPool::stop_workers() {
   for (const auto& worker : workers_) {
-    if (!worker->thread.is_here()) continue;
+    if (!worker->thread.is_joinable()) continue;
     worker->set(stop, worker->worker_sleeps);
     worker->thread.join();
     worker->state.store(idle);

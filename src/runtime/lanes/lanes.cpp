@@ -204,7 +204,7 @@ struct Lanes::Run {
 
   void run_in_worker(std::size_t lane) {
     try {
-      const base::InScopes in_scopes(scopes);
+      const base::ScopesApplied in_scopes(scopes);
       run_lane(lane);
     } catch (const std::bad_alloc&) {  // of the scopes
       fail(lanes.lanes_[lane].pieces.front());

@@ -25,7 +25,7 @@ std::string disassemble(std::span<const std::byte> cubin, bool lines) {
   std::vector<std::string> arguments{"-c"};
   if (lines) arguments.emplace_back("-gi");
   arguments.emplace_back(base::input_path);
-  const base::Finished finished = base::run_program(program, arguments, cubin);
+  const base::ProgramResult finished = base::run_program(program, arguments, cubin);
   if (finished.status != 0) {
     throw DeviceError(fmt::format("{} cannot read this cubin (exit status {}); it may be older than the compiler: {}",
                                   program.string(), finished.status, finished.errors));
