@@ -104,7 +104,7 @@ Graph place(const Graph& graph, std::span<const std::string> words, std::vector<
     } else if (word == "soft") {
       options.soft = true;
     } else if (word == "stay") {
-      options.homes_stay = true;
+      options.keep_homes = true;
     } else {
       throw ValueError("'" + word + "' where devices=, scoped=, fallback=, soft or stay is expected");
     }

@@ -87,7 +87,7 @@ Planned Placements::plan() const {
   options.placing.scoped = scoped_;
   options.placing.fallback = fallback_;
   options.placing.soft = base::config().allow_soft_placement;
-  options.placing.homes_stay = function_.simulated();
+  options.placing.keep_homes = function_.simulated();
   if (rewrite::uses_devices(graph, options.placing)) {
     options.placing.devices = runtime::places();
     if (function_.simulated() &&

@@ -1,4 +1,4 @@
-// Axes as users name them, and dimshuffles that operations are composed of.
+// Normalization of the axes that users give, and a dimshuffle for composed operations.
 #pragma once
 
 #include <croton/variable.hpp>
@@ -8,9 +8,10 @@
 
 namespace croton::ops {
 
-/// Axes by number in rising order, negative ones counted from the end; ValueError outside, or when named twice.
+/// Axes in increasing order, with negative ones counted from the end; ValueError for axes outside of the rank or given
+/// twice.
 std::vector<int> normal_axes(const std::vector<int>& axes, int rank, std::string_view op, const Operand& x);
-/// The same of one axis.
+/// The same for one axis.
 int normal_axis(int axis, int rank, std::string_view op, const Operand& x);
 /// The vector along one of `rank` axes, broadcastable along the others.
 Variable along_axis(const Variable& vector, int axis, int rank);

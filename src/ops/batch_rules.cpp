@@ -10,7 +10,7 @@ using builder::Batched;
 
 namespace {
 
-/// Attributes of an indexing whose first axis is taken whole.
+/// Attributes of an indexing with one more first axis, which is read whole.
 expr::Attrs with_whole_axis(const expr::Attrs& attrs) {
   expr::Attrs result = attrs;
   expr::Ints spec = attrs.ints("spec");
@@ -83,14 +83,14 @@ Batched batch_shape_of(const BatchContext& c) {
 
 Batched batch_arange(const BatchContext& c) {
   if (c.batched[0]) c.require_same(0, "the count");
-  // start + step i, with start and step as columns where they have the axis.
+  // start + step i, with start and step as columns if they have the batch axis.
   const auto column = [&](std::size_t i) { return c.batched[i] ? expand_dims(c.inputs[i], 1) : c.inputs[i]; };
   const Variable start = column(1), step = column(2);
   const Variable at = cast(arange(c.inputs[0]), c.node.type.dtype);
   return {start + step * at};
 }
 
-/// One size for all.
+/// The size must be the same in the whole batch.
 Batched batch_checked_index(const BatchContext& c) {
   c.require_same(1, "the size");
   return {apply(*c.node.op, c.inputs, c.node.attrs, c.node.where)};

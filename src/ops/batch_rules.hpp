@@ -1,4 +1,4 @@
-// What views, generators, reads and writes at positions become when an input of theirs has one more axis in front
+// Batching rules of views, generators, reads and writes at positions: the op for inputs with one more first axis
 // (builder/batch.hpp).
 #pragma once
 

@@ -17,7 +17,8 @@ namespace {
 
 using builder::GradientContext;
 
-/// Inputs: the output that it passes on, all outputs, all arguments. Attributes: which output, how many there are.
+/// Inputs: the output that the op returns, all outputs, all arguments. Attributes: the number of the output, the number
+/// of outputs.
 struct WithGradient : expr::Op {
   std::string graph_name;
   OpFromGraph::Gradient function;
@@ -29,7 +30,7 @@ std::vector<Variable> gradient(const GradientContext& c) {
   const auto first_argument = c.inputs.begin() + 1 + c.node.attrs.integer("outputs");
   const std::vector<Variable> outputs(c.inputs.begin() + 1, first_argument);
   const std::vector<Variable> arguments(first_argument, c.inputs.end());
-  // The function is linear in the gradients: those of the other outputs come by their own identities.
+  // The function is linear in the gradients: the other outputs have their own identity ops.
   std::vector<Variable> gradients;
   for (const Variable& output : outputs) gradients.push_back(zeros_like(output));
   gradients[which] = c.gradient;
@@ -40,7 +41,7 @@ std::vector<Variable> gradient(const GradientContext& c) {
   return result;
 }
 
-/// In a batch the function is asked for one element of it, and its answer becomes that of all.
+/// In a batch the function is called for one element, and its result is vectorized.
 builder::Batched batch(const builder::BatchContext& c) {
   const auto& op = static_cast<const WithGradient&>(*c.node.op);
   const std::size_t results = 1 + c.node.attrs.index("outputs");
@@ -69,7 +70,8 @@ builder::Batched batch(const builder::BatchContext& c) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (!parts[i].defined()) continue;
       parts[i] = vectorize({parts[i]}, stand_ins)[0];
-      if (i < batched.size() && !batched[i]) parts[i] = sum(parts[i], 0);  // it is in every element of the batch
+      if (i < batched.size() && !batched[i])
+        parts[i] = sum(parts[i], 0);  // the argument is shared by all elements of the batch
     }
     return parts;
   };

@@ -1,4 +1,4 @@
-// Small steps that several composed operations share.
+// Helpers that several composed operations share.
 #pragma once
 
 #include <croton/complex.hpp>
@@ -10,57 +10,59 @@
 
 namespace croton::ops {
 
-/// x, integers and bool as floatX.
+/// x, with integers and bool converted to floatX.
 Variable in_floats(const Operand& x);
-/// TypeError of the operation `op` for complex numbers, which have no meaning to it.
+/// TypeError of the operation `op` for complex numbers.
 void demand_real(const Operand& x, std::string_view op);
 /// sin(pi z) / (pi z) of complex z.
 Variable complex_sinc(const Operand& z);
 /// nextafter(a, b) of float16 or bfloat16.
 Variable narrow_neighbour(const Operand& a, const Operand& b, DType dtype);
-/// f of the real and of the imaginary part of complex numbers.
+/// Applies f to the real and to the imaginary part of complex numbers.
 template <class F>
 Variable of_parts(const Variable& z, F f) {
   return complex(f(real(z)), f(imag(z)));
 }
-/// The dtype in which both are computed. Integers of 64 bits with and without sign are not: they wrap alike, and floats
-/// would lose their last bits.
+/// The dtype in which `own` is accumulated for `result`. Signed and unsigned integers are accumulated in 64-bit
+/// integers: they wrap in the same way, and floats would lose the last bits.
 inline DType common_dtype(DType own, DType result) {
   const DType both = promote(own, result);
   const bool whole = is_discrete(own) && is_discrete(result);
   return !whole || is_discrete(both) ? both : is_unsigned_int(own) ? DType::uint64 : DType::int64;
 }
-/// An op of whole numbers: beside uint64, with which signed dtypes have no whole dtype in common, a number that is not
-/// negative is one, too.
-Variable of_whole(std::string_view op, const Operand& a, const Operand& b);
-/// start:stop:step along one axis, all of the others.
+/// An op of integers. uint64 and signed dtypes have no common integer dtype: together with uint64, a constant that is
+/// not negative becomes uint64, too.
+Variable integer_op(std::string_view op, const Operand& a, const Operand& b);
+/// start:stop:step along one axis, the other axes whole.
 Variable part_along(const Variable& x, int axis, std::optional<Operand> start, std::optional<Operand> stop,
                     std::optional<Operand> step = {});
-/// Each slice along the axis so many times in a row, an integer scalar.
+/// Repeats each slice along the axis `times` times in a row; `times` is an integer scalar.
 Variable repeat_each(const Variable& x, const Variable& times, int axis);
 /// TypeError of the operation `op` on `x` unless the number is an integer scalar.
 void demand_whole(std::string_view op, const Operand& x, std::string_view what, const Operand& number);
-/// TypeError unless the number is an integer or bool scalar; of one that is known ValueError below 0, and ShapeError
-/// where int64 does not hold it.
+/// TypeError unless the number is an integer or bool scalar; for constants ValueError below 0, and ShapeError if int64
+/// cannot hold it.
 void demand_count(std::string_view op, const Operand& x, std::string_view what, const Operand& number);
-/// A size as int64; what is constant stays so, and types then state the size. ShapeError, when the function is called,
-/// for a uint64 that int64 does not hold.
+/// A size as int64; constants stay constant, so that types state the size. ShapeError, when the function is called, for
+/// a uint64 that int64 cannot hold.
 Variable whole_number(const Variable& number);
 /// Indices as int64 (builder::as_index).
 Variable whole_index(const Variable& index);
-/// 0, 1, ..., count - 1. Unlike arange, which has no numbers below a negative one, it takes sizes only (ShapeError).
+/// 0, 1, ..., count - 1. ShapeError for a negative count, for which arange is empty.
 Variable numbers_below(const Variable& count, Where where);
-/// The number, as a size: it is not negative, and what its arithmetic says (ShapeError).
+/// The number as a size: ShapeError if it is negative or its arithmetic overflows.
 Variable as_size(const Variable& number, Where where);
-/// An array of these sizes, for its sizes: none is negative, and an index can count the elements (ShapeError).
+/// An array of these sizes, of which only the sizes are used: ShapeError if one is negative or there are too many
+/// elements for an index.
 Variable array_of_sizes(const std::vector<Operand>& sizes, Where where);
-/// `a op b` of sizes, a number where both are: types then state the result.
+/// `a op b` of sizes; a constant if both are constants, so that types state the result.
 Variable size_arithmetic(std::string_view op, const Variable& a, const Variable& b);
-/// Numbers that become Operands inside std::pair or std::optional note a line of that: they get this one.
-void take_line(const Operand& number, Where where);
-/// specify_shape with a reason of its own.
-Variable stated(const Variable& x, const std::vector<std::optional<Operand>>& shape, std::string_view why);
-/// The same of one axis.
-Variable stated(const Variable& x, int axis, const Operand& size, std::string_view why);
+/// Numbers that become Operands inside std::pair or std::optional record a line of these headers: this replaces it by
+/// the user's line.
+void replace_line(const Operand& number, Where where);
+/// specify_shape with the message `why`.
+Variable require_shape(const Variable& x, const std::vector<std::optional<Operand>>& shape, std::string_view why);
+/// The same for one axis.
+Variable require_shape(const Variable& x, int axis, const Operand& size, std::string_view why);
 
 }  // namespace croton::ops

@@ -13,11 +13,11 @@
 namespace croton::ops {
 namespace {
 
-struct OpsOfUser {
+struct UserOps {
   std::shared_mutex mutex;
   std::unordered_map<std::string_view, const expr::Op*> by_name;
-  static OpsOfUser& instance() {
-    static OpsOfUser all;
+  static UserOps& instance() {
+    static UserOps all;
     return all;
   }
 };
@@ -78,14 +78,14 @@ void Registry::find_core() {
 
 const expr::Op* Registry::find(std::string_view name) const {
   if (const auto at = by_name_.find(name); at != by_name_.end()) return at->second;
-  OpsOfUser& others = OpsOfUser::instance();
+  UserOps& others = UserOps::instance();
   const std::shared_lock lock(others.mutex);
   const auto at = others.by_name.find(name);
   return at == others.by_name.end() ? nullptr : at->second;
 }
 
-void Registry::add_of_user(const expr::Op& op) {
-  OpsOfUser& others = OpsOfUser::instance();
+void Registry::add_user_op(const expr::Op& op) {
+  UserOps& others = UserOps::instance();
   const std::unique_lock lock(others.mutex);
   if (!others.by_name.emplace(op.name, &op).second)
     throw InternalError(fmt::format("two operations of the user are called {}", op.name));

@@ -1,4 +1,4 @@
-// The list of all ops. Each file of ops/ adds its own; the list is made once, when an op is first asked for.
+// The list of all ops. Each file of ops/ adds its ops; the list is made once, when it is first needed.
 #pragma once
 
 #include <croton/variable.hpp>
@@ -22,8 +22,8 @@ class Registry {
   const expr::Op* find(std::string_view name) const;
   const expr::Op& core(expr::Core core) const { return *core_[base::ordinal(core)]; }
   std::span<const expr::Op* const> all() const { return ops_; }
-  /// An operation of the user: found by its name from now on, and in no list. It must live as long as the program.
-  static void add_of_user(const expr::Op& op);
+  /// Adds an operation of the user, which `find` returns but `all` does not. It must live as long as the program.
+  static void add_user_op(const expr::Op& op);
 
  private:
   void find_core();
@@ -60,13 +60,13 @@ void register_complex(Registry& registry);
 
 /// The type rule of elementwise ops.
 expr::InferredType infer_map(expr::InferContext& context);
-/// What the elementwise op of that name does with complex numbers; null if it does not take them.
+/// The complex version of an elementwise op; null if it does not take complex numbers.
 const expr::ComplexInfo* complex_info(std::string_view op);
 
-/// A new op of the user's. Nodes, graphs and functions point to it, so that it stays for good; it is never destroyed,
-/// as its functions may be Python's, which ends first.
+/// A new op of the user. Nodes, graphs and functions point to it, so it is never removed. It is not destroyed at exit
+/// either, because its functions may be Python's, which ends first.
 template <class T>
-T& new_op_of_user() {
+T& new_user_op() {
   static std::mutex mutex;
   static auto& all = *new std::deque<T>;
   const std::lock_guard lock(mutex);

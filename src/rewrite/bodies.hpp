@@ -1,4 +1,4 @@
-// Graphs inside nodes: what a pass does to a graph it does to these.
+// Changes the bodies of loops and branches: the graphs inside nodes, to which a pass is applied as well.
 #pragma once
 
 #include "expr/graph.hpp"
@@ -7,7 +7,8 @@
 
 namespace croton::rewrite {
 
-/// The graph with each body made another; equal bodies are made once. Those inside bodies are the function's business.
+/// Replaces each body of the graph by `change` of it, once for equal bodies. `change` itself handles the bodies inside
+/// a body.
 void change_bodies(expr::Graph& graph, const std::function<expr::Graph(const expr::Graph&)>& change);
 
 }  // namespace croton::rewrite

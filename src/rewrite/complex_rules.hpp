@@ -1,5 +1,5 @@
-// Rules are made for real numbers, and many that hold for these do not hold for complex ones: sqrt(x) sqrt(y) is not
-// sqrt(x y). So where complex numbers stand, only the rules of a list are tried.
+// The rules that hold for complex numbers. Rules are written for real numbers, and many of them are wrong for complex
+// ones: sqrt(x) sqrt(y) is not sqrt(x y). So only the rules of this list are tried on complex nodes.
 #pragma once
 
 #include <span>

@@ -29,40 +29,40 @@ LoopEdit::LoopEdit(const Arena& arena, NodeId result)
     captures.push_back({inputs[loop.capture_input(k)], own(loop.captured(k))});
 }
 
-void LoopEdit::take_in(LoopEdit& other, std::size_t own_number) {
+void LoopEdit::merge_loop(LoopEdit& other, std::size_t own_number) {
   BodyCopy copy(other.body, body);
   const auto add_input = [&](NodeId node) {
     copy.add_input(node);
     return copy[node];
   };
-  // What both read is one input.
-  const auto take = [&](auto& own, const auto& all) {
+  // An array that both loops read becomes one input.
+  const auto merge_inputs = [&](auto& own, const auto& all) {
     for (const auto& each : all) {
       const auto same = std::ranges::find_if(own, [&](const auto& mine) { return mine.outer == each.outer; });
       if (same != own.end())
-        copy.put(each.stands_for, same->stands_for);
+        copy.bind(each.body_node, same->body_node);
       else
-        own.push_back({each.outer, add_input(each.stands_for)});
+        own.push_back({each.outer, add_input(each.body_node)});
     }
   };
-  take(sequences, other.sequences);
+  merge_inputs(sequences, other.sequences);
   other.first_state = states.size();
   for (const State& state : other.states) {
     State& own = states.emplace_back(State{state.initial, state.rows, {}, no_node});
     for (const auto& [offset, node] : state.taps) own.taps.emplace_back(offset, add_input(node));
   }
-  take(captures, other.captures);
+  merge_inputs(captures, other.captures);
   NodeId missing = no_node;
-  copy.copy(other.body.outputs, missing);  // all inputs are there
+  copy.copy(other.body.outputs, missing);  // all inputs are bound
   for (std::size_t j = 0; j < other.states.size(); ++j) states[other.first_state + j].next = copy[other.states[j].next];
   for (NodeId node = 0; node < other.body.arena.size(); ++node) other.moved.push_back(copy[node]);
   for (const NodeId node : other.stacked) stack(other.moved[node]);
-  for (const auto& [what, node] : other.wanted) {
-    const bool of_state = what.first == LoopResult::history || what.first == LoopResult::last;
-    if (of_state) wanted.emplace(std::pair(what.first, other.first_state + what.second), node);
+  for (const auto& [result, node] : other.wanted) {
+    const bool of_state = result.first == LoopResult::history || result.first == LoopResult::last;
+    if (of_state) wanted.emplace(std::pair(result.first, other.first_state + result.second), node);
   }
   body_size = body.arena.size();
-  other.home = own_number;
+  other.merged_into = own_number;
   changed = true;
 }
 
@@ -100,18 +100,18 @@ std::vector<bool> LoopEdit::find_needed() {
       if (std::ranges::find(states[j].taps, node, &std::pair<std::int64_t, NodeId>::second) != states[j].taps.end())
         need_state(j);
     }
-    if (element(node) != nullptr || capture(node) != nullptr) continue;  // whatever it was computed from
+    if (element(node) != nullptr || capture(node) != nullptr) continue;  // its operands are not needed
     for (const NodeId input : body.arena.inputs(node)) pending.push_back(input);
   }
   return needed;
 }
 
 const LoopEdit::Sequence* LoopEdit::element(NodeId node) const {
-  const auto at = std::ranges::find(sequences, node, &Sequence::stands_for);
+  const auto at = std::ranges::find(sequences, node, &Sequence::body_node);
   return at == sequences.end() ? nullptr : &*at;
 }
 const LoopEdit::Capture* LoopEdit::capture(NodeId node) const {
-  const auto at = std::ranges::find(captures, node, &Capture::stands_for);
+  const auto at = std::ranges::find(captures, node, &Capture::body_node);
   return at == captures.end() ? nullptr : &*at;
 }
 bool LoopEdit::is_tap(NodeId node) const {
@@ -124,7 +124,7 @@ bool LoopEdit::is_next(NodeId node) const {
 }
 
 BodyCopy::BodyCopy(const Graph& from, Graph& to)
-    : from_(from), to_(to), there_(from.arena.size(), no_node), sizes_(from.arena.size(), no_node) {}
+    : from_(from), to_(to), copies_(from.arena.size(), no_node), sizes_(from.arena.size(), no_node) {}
 
 void BodyCopy::add_input(NodeId node) {
   const Arena& arena = from_.arena;
@@ -135,18 +135,18 @@ void BodyCopy::add_input(NodeId node) {
     if (input.node == node) name = input.name;
   }
   to_.arena.set_origin(to_.arena.add_origin(arena.origin(node)));
-  put(node, to_.add_input(std::move(name), type, expr::Role::argument));
+  bind(node, to_.add_input(std::move(name), type, expr::Role::argument));
 }
 
-void BodyCopy::put(NodeId node, NodeId there) {
+void BodyCopy::bind(NodeId node, NodeId new_node) {
   const Arena& arena = from_.arena;
-  there_[node] = there;
+  copies_[node] = new_node;
   for (std::size_t axis = 0; axis < arena.type(node).rank(); ++axis) {
-    const NodeId was = arena.representative(arena.type(node).shape[axis]);
-    const NodeId is = to_.arena.type(there).shape[axis];
-    if (arena.known(was)) continue;
-    NodeId& size = sizes_[was];
-    size = size == no_node ? is : to_.arena.require_equal(size, is, "sizes of a step's operands");
+    const NodeId old_size = arena.representative(arena.type(node).shape[axis]);
+    const NodeId new_size = to_.arena.type(new_node).shape[axis];
+    if (arena.known(old_size)) continue;
+    NodeId& size = sizes_[old_size];
+    size = size == no_node ? new_size : to_.arena.require_equal(size, new_size, "sizes of a step's operands");
   }
 }
 
@@ -163,26 +163,26 @@ bool BodyCopy::copy(std::vector<NodeId> nodes, NodeId& missing) {
   while (!nodes.empty()) {
     const NodeId node = nodes.back();
     nodes.pop_back();
-    if (needed[node] || there_[node] != no_node) continue;
+    if (needed[node] || copies_[node] != no_node) continue;
     needed[node] = true;
     nodes.insert(nodes.end(), arena.inputs(node).begin(), arena.inputs(node).end());
   }
   for (NodeId id = 0; id < arena.size(); ++id) {
     if (!needed[id]) continue;
-    if (there_[id] = sizes_[arena.representative(id)]; there_[id] != no_node) continue;
+    if (copies_[id] = sizes_[arena.representative(id)]; copies_[id] != no_node) continue;
     if (arena.op(id).name == "size" || arena.op(id).name == "input") {
       const std::string_view attribute = arena.op(id).name == "size" ? "input" : "index";
       missing = from_.inputs[arena.attrs(id).index(attribute)].node;
       return false;
     }
     if (arena.op(id).kind == expr::Kind::Leaf) {
-      there_[id] = copy_leaf(id);
+      copies_[id] = copy_leaf(id);
       continue;
     }
     std::vector<NodeId> operands;
-    for (const NodeId input : arena.inputs(id)) operands.push_back(there_[input]);
+    for (const NodeId input : arena.inputs(id)) operands.push_back(copies_[input]);
     to_.arena.set_origin(to_.arena.add_origin(arena.origin(id)));
-    there_[id] = to_.arena.make(arena.op(id), operands, arena.attrs(id), arena.node(id).place);
+    copies_[id] = to_.arena.make(arena.op(id), operands, arena.attrs(id), arena.node(id).place);
   }
   return true;
 }

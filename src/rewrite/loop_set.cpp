@@ -52,35 +52,37 @@ void LoopSet::stack_wanted(LoopEdit& edit) {
   }
 }
 
-std::size_t LoopSet::home_of(std::size_t l) const { return loops_[l].home == LoopEdit::itself ? l : loops_[l].home; }
+std::size_t LoopSet::merge_target(std::size_t l) const {
+  return loops_[l].merged_into == LoopEdit::not_merged ? l : loops_[l].merged_into;
+}
 
-NodeId LoopSet::result(const LoopEdit& edit, const Made& made, LoopResult kind, std::size_t index) {
+NodeId LoopSet::result(const LoopEdit& edit, const BuiltLoop& made, LoopResult kind, std::size_t index) {
   return arena_.make(expr::op("loop"), made.inputs, expr::result_attrs(made.attrs, kind, index), edit.place);
 }
 
 // ---- a loop as it is now ----
 
-/// Nothing where the loop has to stay as it is.
-std::optional<LoopSet::Made> LoopSet::make_loop(LoopEdit& edit) {
+/// Nothing if the loop cannot be changed.
+std::optional<LoopSet::BuiltLoop> LoopSet::make_loop(LoopEdit& edit) {
   std::vector<bool> needed = edit.find_needed();
   for (;;) {
     NodeId missing = no_node;
-    std::optional<Made> made = make_loop(edit, needed, missing);
-    // Of an input that is not read any more, a size may be.
+    std::optional<BuiltLoop> made = make_loop(edit, needed, missing);
+    // The body may need the size of an input whose values it does not read any more.
     if (made || missing == no_node || needed[missing] || edit.is_tap(missing)) return made;
     needed[missing] = true;
   }
 }
 
-std::optional<LoopSet::Made> LoopSet::make_loop(LoopEdit& edit, const std::vector<bool>& needed, NodeId& missing) {
-  Made made;
+std::optional<LoopSet::BuiltLoop> LoopSet::make_loop(LoopEdit& edit, const std::vector<bool>& needed, NodeId& missing) {
+  BuiltLoop made;
   Ints rows, taps;
   std::vector<NodeId> elements, tap_nodes, captured, outputs;
   made.inputs.push_back(to_[edit.inputs[Loop::steps_input]]);
   for (const LoopEdit::Sequence& sequence : edit.sequences) {
-    if (!needed[sequence.stands_for]) continue;
-    if (sequence.outer == no_node && !sequence.in_front && !made_[sequence.from]) return std::nullopt;
-    elements.push_back(sequence.stands_for);
+    if (!needed[sequence.body_node]) continue;
+    if (sequence.outer == no_node && !sequence.before_loop && !built_[sequence.from]) return std::nullopt;
+    elements.push_back(sequence.body_node);
     made.inputs.push_back(outer_of(edit, sequence));
   }
   made.state.resize(edit.states.size());
@@ -97,8 +99,8 @@ std::optional<LoopSet::Made> LoopSet::make_loop(LoopEdit& edit, const std::vecto
     outputs.push_back(state.next);
   }
   for (const LoopEdit::Capture& capture : edit.captures) {
-    if (!needed[capture.stands_for]) continue;
-    captured.push_back(capture.stands_for);
+    if (!needed[capture.body_node]) continue;
+    captured.push_back(capture.body_node);
     made.inputs.push_back(outer_of(edit, capture));
   }
   const std::size_t sequences = elements.size();
@@ -113,32 +115,32 @@ std::optional<LoopSet::Made> LoopSet::make_loop(LoopEdit& edit, const std::vecto
   return made;
 }
 
-// ---- what is computed outside of it ----
+// ---- values computed outside of the loop ----
 
 NodeId LoopSet::outer_of(LoopEdit& edit, const LoopEdit::Sequence& sequence) {
   bool batched = true;
-  if (sequence.in_front) return outside(edit, nullptr, sequence.stands_for, batched);
+  if (sequence.before_loop) return compute_outside(edit, nullptr, sequence.body_node, batched);
   if (sequence.outer != no_node) return to_[sequence.outer];
-  return result(loops_[sequence.from], *made_[sequence.from], LoopResult::stacked, sequence.index);
+  return result(loops_[sequence.from], *built_[sequence.from], LoopResult::stacked, sequence.index);
 }
 
 NodeId LoopSet::outer_of(const LoopEdit& edit, const LoopEdit::Capture& capture) {
   const NodeId outer = to_[capture.outer];
-  return capture.transposed ? turned(outer, edit.place) : outer;
+  return capture.transposed ? transpose(outer, edit.place) : outer;
 }
 
-NodeId LoopSet::turned(NodeId matrix, expr::Place place) {
+NodeId LoopSet::transpose(NodeId matrix, expr::Place place) {
   return arena_.make("dimshuffle", {matrix}, {{"pattern", Ints{1, 0}}}, place);
 }
 
-/// A node of the body for all positions, as a sequence.
-NodeId LoopSet::at_all_positions(LoopEdit& edit, const Made& made, NodeId node) {
+/// A node of the body at all positions, as a sequence.
+NodeId LoopSet::at_all_positions(LoopEdit& edit, const BuiltLoop& made, NodeId node) {
   if (const LoopEdit::Sequence* sequence = edit.element(node)) return outer_of(edit, *sequence);
   return result(edit, made, LoopResult::stacked, edit.stack(node));
 }
 
-/// What the loop gives of a node of its body, for all positions; no_node where it gives nothing.
-NodeId LoopSet::from_loop(LoopEdit& edit, const Made& made, NodeId node) {
+/// The loop's result that has the node of its body at all positions; no_node if there is none.
+NodeId LoopSet::from_loop(LoopEdit& edit, const BuiltLoop& made, NodeId node) {
   if (std::ranges::find(edit.stacked, node) != edit.stacked.end())
     return result(edit, made, LoopResult::stacked, edit.stack(node));
   for (std::size_t j = 0; j < edit.states.size(); ++j) {
@@ -150,15 +152,15 @@ NodeId LoopSet::from_loop(LoopEdit& edit, const Made& made, NodeId node) {
   return no_node;
 }
 
-/// The node for all positions by the body's ops, each applied once, from what the loop reads and, where that has been
-/// made, from what it gives. Not batched: the same at all positions.
-NodeId LoopSet::outside(LoopEdit& edit, const Made* made, NodeId node, bool& batched) {
+/// Computes a node of the body at all positions: applies each op of the body once, to the loop's inputs and, if `made`
+/// is not null, to its results. Not batched: the value is the same at all positions.
+NodeId LoopSet::compute_outside(LoopEdit& edit, const BuiltLoop* made, NodeId node, bool& batched) {
   const Arena& body = edit.body.arena;
   batched = true;
-  if (const LoopEdit::Sequence* sequence = edit.element(node); sequence != nullptr && !sequence->in_front)
+  if (const LoopEdit::Sequence* sequence = edit.element(node); sequence != nullptr && !sequence->before_loop)
     return outer_of(edit, *sequence);
   if (made != nullptr) {
-    if (const NodeId given = from_loop(edit, *made, node); given != no_node) return given;
+    if (const NodeId from_result = from_loop(edit, *made, node); from_result != no_node) return from_result;
   }
   batched = false;
   if (const LoopEdit::Capture* capture = edit.capture(node)) return outer_of(edit, *capture);
@@ -167,7 +169,7 @@ NodeId LoopSet::outside(LoopEdit& edit, const Made* made, NodeId node, bool& bat
   std::vector<bool> along;
   for (const NodeId input : body.inputs(node)) {
     bool input_batched = false;
-    inputs.push_back(outside(edit, made, input, input_batched));
+    inputs.push_back(compute_outside(edit, made, input, input_batched));
     along.push_back(input_batched);
     batched = batched || input_batched;
   }
@@ -175,10 +177,10 @@ NodeId LoopSet::outside(LoopEdit& edit, const Made* made, NodeId node, bool& bat
   expr::Attrs attrs = body.attrs(node);
   arena_.set_origin(arena_.add_origin(body.origin(node)));
   if (!batched) return arena_.make(op, inputs, attrs, edit.place);
-  if (op.kind == Kind::Contract) {  // of matrices; the right one is the same for all
+  if (op.kind == Kind::Contract) {  // of matrices; the right one is the same at all positions
     const std::vector<NodeId> shape = arena_.type(inputs[0]).shape;
     const NodeId product =
-        arena_.make(op, std::vector{rows_together(inputs[0], edit.place), inputs[1]}, attrs, edit.place);
+        arena_.make(op, std::vector{flatten_rows(inputs[0], edit.place), inputs[1]}, attrs, edit.place);
     const NodeId columns = arena_.representative(arena_.type(product).shape[1]);
     return arena_.make("reshape", {product, arena_.representative(shape[0]), arena_.representative(shape[1]), columns},
                        {}, edit.place);
@@ -204,14 +206,14 @@ NodeId LoopSet::outside(LoopEdit& edit, const Made* made, NodeId node, bool& bat
   return arena_.make(op, inputs, attrs, edit.place);
 }
 
-/// (t, r, c) as (t r, c).
-NodeId LoopSet::rows_together(NodeId x, expr::Place place) {
+/// Reshapes (t, r, c) to (t r, c).
+NodeId LoopSet::flatten_rows(NodeId x, expr::Place place) {
   const std::vector<NodeId> shape = arena_.type(x).shape;
   const NodeId rows = arena_.size_arithmetic("mul", arena_.representative(shape[0]), arena_.representative(shape[1]));
   return arena_.make("reshape", {x, rows, arena_.representative(shape[2])}, {}, place);
 }
 
-NodeId LoopSet::sum_of(LoopEdit& edit, const Made& made, const LoopEdit::Sum& sum) {
+NodeId LoopSet::sum_of(LoopEdit& edit, const BuiltLoop& made, const LoopEdit::Sum& sum) {
   const NodeId right = at_all_positions(edit, made, sum.right);
   NodeId total = no_node;
   if (sum.left == no_node) {
@@ -219,13 +221,13 @@ NodeId LoopSet::sum_of(LoopEdit& edit, const Made& made, const LoopEdit::Sum& su
     for (const std::int64_t axis : sum.axes) axes.push_back(axis + 1);
     total = arena_.make("sum", {right}, {{"axes", axes}}, edit.place);
   } else {
-    const NodeId left = rows_together(at_all_positions(edit, made, sum.left), edit.place);
-    total = arena_.make("dot", {turned(left, edit.place), rows_together(right, edit.place)}, {}, edit.place);
+    const NodeId left = flatten_rows(at_all_positions(edit, made, sum.left), edit.place);
+    total = arena_.make("dot", {transpose(left, edit.place), flatten_rows(right, edit.place)}, {}, edit.place);
   }
   const NodeId initial = to_[edit.states[sum.state].initial];
-  Ints behind = expr::all_axes(arena_.type(total).rank());
-  behind.insert(behind.begin(), -1);
-  total = arena_.make("dimshuffle", {total}, {{"pattern", behind}}, edit.place);
+  Ints pattern = expr::all_axes(arena_.type(total).rank());
+  pattern.insert(pattern.begin(), -1);
+  total = arena_.make("dimshuffle", {total}, {{"pattern", pattern}}, edit.place);
   const bool from_zero = arena_.op(initial).name == "alloc" && arena_.scalar_value(arena_.input(initial, 0)) &&
                          arena_.scalar_value(arena_.input(initial, 0))->as_double() == 0;
   return from_zero ? total : arena_.make("add", {initial, total}, {}, edit.place);
@@ -233,34 +235,35 @@ NodeId LoopSet::sum_of(LoopEdit& edit, const Made& made, const LoopEdit::Sum& su
 
 // ---- the new graph ----
 
-/// Whether all that the loop reads is there.
+/// Whether all inputs of the loop have been made.
 bool LoopSet::can_make(std::size_t l) const {
   const LoopEdit& edit = loops_[l];
-  const auto is_there = [&](NodeId node) { return to_[node] != no_node; };
-  return std::ranges::all_of(edit.inputs, is_there) &&
-         std::ranges::all_of(edit.states, is_there, &LoopEdit::State::initial) &&
-         std::ranges::all_of(edit.captures, is_there, &LoopEdit::Capture::outer) &&
+  const auto is_made = [&](NodeId node) { return to_[node] != no_node; };
+  return std::ranges::all_of(edit.inputs, is_made) &&
+         std::ranges::all_of(edit.states, is_made, &LoopEdit::State::initial) &&
+         std::ranges::all_of(edit.captures, is_made, &LoopEdit::Capture::outer) &&
          std::ranges::all_of(edit.sequences, [&](const LoopEdit::Sequence& sequence) {
-           return sequence.in_front || (sequence.outer != no_node ? is_there(sequence.outer) : tried_[sequence.from]);
+           return sequence.before_loop || (sequence.outer != no_node ? is_made(sequence.outer) : tried_[sequence.from]);
          });
 }
 
 void LoopSet::build() {
   const std::vector<bool> needed = expr::reachable(graph_);
   to_.assign(count_, no_node);
-  made_.assign(loops_.size(), {});
+  built_.assign(loops_.size(), {});
   tried_.assign(loops_.size(), false);
   std::vector<bool> done(count_);
   std::size_t left = count_;
-  // Loops that were taken in wait for what the others read, and what reads them waits for these.
+  // A merged loop is made after the inputs of all its parts, so nodes may have to wait for later ones.
   while (left > 0) {
     const std::size_t before = left;
     for (NodeId id = 0; id < count_; ++id) {
       if (done[id]) continue;
       const bool stays = !needed[id] || arena_.op(id).kind == Kind::Leaf;
       const bool waits =
-          !stays && (std::ranges::any_of(arena_.inputs(id), [&](NodeId input) { return !done[input]; }) ||
-                     (loop_of_[id] != none && !tried_[home_of(loop_of_[id])] && !can_make(home_of(loop_of_[id]))));
+          !stays &&
+          (std::ranges::any_of(arena_.inputs(id), [&](NodeId input) { return !done[input]; }) ||
+           (loop_of_[id] != none && !tried_[merge_target(loop_of_[id])] && !can_make(merge_target(loop_of_[id]))));
       if (waits) continue;
       to_[id] = stays ? id : new_node(id);
       done[id] = true;
@@ -277,27 +280,27 @@ NodeId LoopSet::new_node(NodeId id) {
   arena_.set_origin(arena_.origin_id(id));
   if (const std::size_t l = loop_of_[id]; l != none) {
     const LoopEdit& own = loops_[l];
-    const std::size_t home = home_of(l);
-    LoopEdit& edit = loops_[home];
-    if (!tried_[home]) {
-      tried_[home] = true;
-      made_[home] = make_loop(edit);
+    const std::size_t target = merge_target(l);
+    LoopEdit& edit = loops_[target];
+    if (!tried_[target]) {
+      tried_[target] = true;
+      built_[target] = make_loop(edit);
     }
-    if (made_[home]) {
+    if (built_[target]) {
       const Loop old(arena_.attrs(id), own.inputs.size());
       const bool of_state = old.result == LoopResult::history || old.result == LoopResult::last;
-      std::size_t index = old.index + (of_state && home != l ? own.first_state : 0);
-      if (old.result == LoopResult::stacked) {  // its node of the body
+      std::size_t index = old.index + (of_state && target != l ? own.first_state : 0);
+      if (old.result == LoopResult::stacked) {  // the node of its body
         const NodeId node = own.body.outputs[own.loop.stacked_output(old.index)];
-        index = home != l ? own.moved[node] : node;
+        index = target != l ? own.moved[node] : node;
       }
-      return new_result(edit, *made_[home], old.result, index);
+      return new_result(edit, *built_[target], old.result, index);
     }
   }
-  if (const auto pick = picks_.find(id); pick != picks_.end() && made_[pick->second.loop]) {
+  if (const auto pick = history_rows_.find(id); pick != history_rows_.end() && built_[pick->second.loop]) {
     const auto& [from, state, row] = pick->second;
     const LoopEdit& edit = loops_[from];
-    const NodeId rows = result(edit, *made_[from], LoopResult::last, made_[from]->state[state]);
+    const NodeId rows = result(edit, *built_[from], LoopResult::last, built_[from]->state[state]);
     return arena_.make("subtensor", {rows, arena_.integer(edit.states[state].rows - row)}, {{"spec", Ints{0, 1, 0, 1}}},
                        edit.place);
   }
@@ -310,15 +313,16 @@ NodeId LoopSet::new_node(NodeId id) {
   return moved ? arena_.make(arena_.op(id), inputs, expr::Attrs(arena_.attrs(id)), arena_.node(id).place) : id;
 }
 
-/// `index`: of a stacked result, the node of the body.
-NodeId LoopSet::new_result(LoopEdit& edit, const Made& made, LoopResult kind, std::size_t index) {
+/// `index` is the node of the body for a stacked result.
+NodeId LoopSet::new_result(LoopEdit& edit, const BuiltLoop& made, LoopResult kind, std::size_t index) {
   switch (kind) {
     case LoopResult::steps:
       return result(edit, made, LoopResult::steps, 0);
     case LoopResult::stacked: {
       const auto node = static_cast<NodeId>(index);
       bool batched = true;
-      if (std::ranges::find(edit.behind, node) != edit.behind.end()) return outside(edit, &made, node, batched);
+      if (std::ranges::find(edit.after_loop, node) != edit.after_loop.end())
+        return compute_outside(edit, &made, node, batched);
       return result(edit, made, LoopResult::stacked, edit.stack(node));
     }
     case LoopResult::last:

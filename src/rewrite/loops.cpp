@@ -40,14 +40,14 @@ class LoopRewriter : LoopSet {
 
   bool run() {
     if (loops_.empty()) return false;
-    for (LoopEdit& edit : loops_) leave_out(edit);
+    for (LoopEdit& edit : loops_) drop_unused(edit);
     for (std::size_t l = 0; l < loops_.size(); ++l) {
       if (is_on(residuals)) keep_products(l);
     }
     for (LoopEdit& edit : loops_) {
-      if (is_on(sums)) sum_behind(edit);
-      if (is_on(transposed)) transpose_before(edit);
-      if (is_on(last)) pick_last(edit);
+      if (is_on(sums)) sum_after_loop(edit);
+      if (is_on(transposed)) transpose_before_loop(edit);
+      if (is_on(last)) keep_last_rows(edit);
     }
     if (std::ranges::none_of(loops_, &LoopEdit::changed)) return false;
     build();
@@ -55,8 +55,8 @@ class LoopRewriter : LoopSet {
   }
 
  private:
-  /// Stacked results that nobody reads, and states that only they depend on.
-  void leave_out(LoopEdit& edit) {
+  /// Drops stacked results that are not read, and the states that only they need.
+  void drop_unused(LoopEdit& edit) {
     stack_wanted(edit);
     if (!is_on(unused)) {
       for (std::size_t k = 0; k < edit.loop.stacked; ++k) edit.stack(edit.body.outputs[edit.loop.stacked_output(k)]);
@@ -68,14 +68,14 @@ class LoopRewriter : LoopSet {
 
   // ---- products that two loops compute ----
 
-  /// The nodes of another loop's body that are the same in each step; no_node for those that are not.
+  /// For each node of the body, the node of another loop's body with the same value in each step, or no_node.
   std::vector<NodeId> common_nodes(const LoopEdit& edit, LoopEdit& other) const {
     std::vector<NodeId> same(edit.body_size, no_node);
     for (const LoopEdit::Sequence& sequence : edit.sequences)
-      same[sequence.stands_for] = element_in(sequence.outer, other);
+      same[sequence.body_node] = element_in(sequence.outer, other);
     for (const LoopEdit::Capture& capture : edit.captures) {
       const auto at = std::ranges::find(other.captures, capture.outer, &LoopEdit::Capture::outer);
-      if (at != other.captures.end()) same[capture.stands_for] = at->stands_for;
+      if (at != other.captures.end()) same[capture.body_node] = at->body_node;
     }
     for (NodeId id = 0; id < edit.body_size; ++id) {
       const Arena& body = edit.body.arena;
@@ -93,10 +93,11 @@ class LoopRewriter : LoopSet {
     return same;
   }
 
-  /// What in a step of `other` is the element at that step's position of a sequence of a loop of as many steps.
+  /// The node of `other`'s body that is, in each step, the element of `sequence` at that step's position; no_node if
+  /// there is none. The length of the sequence must be the number of steps of `other`.
   NodeId element_in(NodeId sequence, const LoopEdit& other) const {
     for (const LoopEdit::Sequence& own : other.sequences) {
-      if (own.outer == sequence && sequence != no_node) return own.stands_for;
+      if (own.outer == sequence && sequence != no_node) return own.body_node;
     }
     if (sequence == no_node || arena_.op(sequence).name != "subtensor" || other.loop.reverse) return no_node;
     const NodeId history = arena_.input(sequence, 0);
@@ -127,10 +128,10 @@ class LoopRewriter : LoopSet {
       std::set<NodeId> kept;
       for (NodeId id = 0; id < edit.body_size; ++id) {
         if (needed[id] && same[id] != no_node && edit.body.arena.op(id).name == "dot")
-          kept.insert(climb(edit, same, needed, id));
+          kept.insert(enclosing_sum(edit, same, needed, id));
       }
       for (const NodeId id : kept) {
-        // What another one that is kept is computed from is not needed any more.
+        // A product from which only other kept ones are computed is not needed any more.
         if (edit.element(id) != nullptr || !edit.find_needed()[id]) continue;
         if (other.is_tap(same[id]) || other.element(same[id]) != nullptr || other.is_next(same[id])) continue;
         edit.sequences.push_back({no_node, id, o, other.stack(same[id])});
@@ -140,9 +141,9 @@ class LoopRewriter : LoopSet {
     }
   }
 
-  /// Sums of several products are kept in place of each.
-  NodeId climb(const LoopEdit& edit, const std::vector<NodeId>& same, const std::vector<bool>& needed,
-               NodeId id) const {
+  /// The sum of several products around `id`, which is kept instead of each product.
+  NodeId enclosing_sum(const LoopEdit& edit, const std::vector<NodeId>& same, const std::vector<bool>& needed,
+                       NodeId id) const {
     const Arena& body = edit.body.arena;
     for (;;) {
       NodeId reader = no_node;
@@ -160,12 +161,12 @@ class LoopRewriter : LoopSet {
 
   // ---- sums over the steps ----
 
-  /// What has an element for each position without being stacked, or may be.
+  /// Whether the node is an element of a sequence, or may be stacked.
   bool can_stack(const LoopEdit& edit, NodeId node) const {
     return edit.element(node) != nullptr || (!edit.is_tap(node) && !edit.is_next(node));
   }
 
-  void sum_behind(LoopEdit& edit) {
+  void sum_after_loop(LoopEdit& edit) {
     if (edit.loop.until) return;
     const Arena& body = edit.body.arena;
     std::vector<LoopEdit::Sum> reductions;
@@ -178,7 +179,7 @@ class LoopRewriter : LoopSet {
       const NodeId tap = state.taps[0].second;
       if (body.input(next, 0) != tap && body.input(next, 1) != tap) continue;
       const NodeId term = body.input(next, body.input(next, 0) == tap ? 1 : 0);
-      if (term == tap || reads(edit, tap) != 1) continue;
+      if (term == tap || count_reads(edit, tap) != 1) continue;
       if (body.op(term).name == "dot" && is_transposed(body, body.input(term, 0))) {
         const NodeId left = body.input(body.input(term, 0), 0), right = body.input(term, 1);
         if (body.type(left).rank() != 2 || body.type(right).rank() != 2 || !can_stack(edit, left) ||
@@ -190,7 +191,7 @@ class LoopRewriter : LoopSet {
         reductions.push_back({j, no_node, body.input(term, 0), body.attrs(term).ints("axes")});
       }
     }
-    // Sums of what is kept anyway.
+    // Only sums of arrays that are kept anyway.
     for (const LoopEdit::Sum& sum : reductions) {
       const bool kept = std::ranges::any_of(edit.sums, [&](const auto& other) { return other.right == sum.right; });
       if (!kept) continue;
@@ -202,8 +203,8 @@ class LoopRewriter : LoopSet {
       if (edit.element(sum.right) == nullptr) edit.stack(sum.right);
     }
   }
-  /// How many nodes of the body read it, and whether the body gives it as it is.
-  static int reads(LoopEdit& edit, NodeId node) {
+  /// How often nodes of the body read a node, plus how often the body returns it.
+  static int count_reads(LoopEdit& edit, NodeId node) {
     const std::vector<bool> needed = edit.find_needed();
     int count = 0;
     for (NodeId id = node + 1; id < edit.body_size; ++id) {
@@ -215,16 +216,16 @@ class LoopRewriter : LoopSet {
 
   // ---- matrices that are the same in all steps ----
 
-  void transpose_before(LoopEdit& edit) {
+  void transpose_before_loop(LoopEdit& edit) {
     const std::vector<bool> needed = edit.find_needed();
     const Arena& body = edit.body.arena;
     for (NodeId id = 0; id < edit.body_size; ++id) {
       if (!needed[id] || body.op(id).name != "dot") continue;
       const NodeId right = body.input(id, 1);
       if (!is_transposed(body, right)) continue;
-      const auto at = std::ranges::find(edit.captures, body.input(right, 0), &LoopEdit::Capture::stands_for);
+      const auto at = std::ranges::find(edit.captures, body.input(right, 0), &LoopEdit::Capture::body_node);
       if (at == edit.captures.end() || at->transposed) continue;
-      if (std::ranges::find(edit.captures, right, &LoopEdit::Capture::stands_for) != edit.captures.end()) continue;
+      if (std::ranges::find(edit.captures, right, &LoopEdit::Capture::body_node) != edit.captures.end()) continue;
       edit.captures.push_back({at->outer, right, true});
       note(edit, transposed);
     }
@@ -232,13 +233,13 @@ class LoopRewriter : LoopSet {
 
   // ---- the last rows ----
 
-  /// Which row from the end a node reads of a state's history, through history[1:] as well; nothing for other nodes.
+  /// The row, counted from the end, that a node reads of its first input; nothing for other nodes.
   std::optional<std::int64_t> row_from_end(NodeId node) const {
     if (arena_.op(node).name != "subtensor" || arena_.attrs(node).ints("spec") != Ints{0, 1, 0, 1}) return {};
     const auto index = arena_.scalar_value(arena_.input(node, 1));
     return index && index->as_int() < 0 ? std::optional(-index->as_int()) : std::nullopt;
   }
-  void pick_last(LoopEdit& edit) {
+  void keep_last_rows(LoopEdit& edit) {
     if (edit.loop.until) return;
     for (std::size_t j = 0; j < edit.states.size(); ++j) {
       const auto found = edit.wanted.find({LoopResult::history, j});
@@ -251,22 +252,22 @@ class LoopRewriter : LoopSet {
         if (row) picks.emplace_back(reader, *row);
       };
       for (const NodeId reader : readers_[found->second]) {
-        const bool behind = arena_.op(reader).name == "subtensor" && !roots_[reader] &&
-                            arena_.attrs(reader).ints("spec") == Ints{1, 1, 0, 1} &&
-                            arena_.scalar_value(arena_.input(reader, 1)) &&
-                            arena_.scalar_value(arena_.input(reader, 1))->as_int() == edit.states[j].rows;
-        if (!behind) {
+        const bool skips_initial = arena_.op(reader).name == "subtensor" && !roots_[reader] &&
+                                   arena_.attrs(reader).ints("spec") == Ints{1, 1, 0, 1} &&
+                                   arena_.scalar_value(arena_.input(reader, 1)) &&
+                                   arena_.scalar_value(arena_.input(reader, 1))->as_int() == edit.states[j].rows;
+        if (!skips_initial) {
           add(reader);
           continue;
         }
-        // One row alone: of no steps, history[rows:] has none, and the requirement that says so stays.
+        // Only the last row: without steps history[rows:] is empty, and the requirement that forbids it stays.
         for (const NodeId next : readers_[reader]) {
           add(next);
           all = all && row_from_end(next) == 1;
         }
       }
       if (!all || picks.empty()) continue;
-      for (const auto& [node, row] : picks) picks_[node] = {number_of(edit), j, row};
+      for (const auto& [node, row] : picks) history_rows_[node] = {number_of(edit), j, row};
       edit.wanted.erase(found);
       edit.wanted.emplace(std::pair(LoopResult::last, j), no_node);
       note(edit, last);

@@ -106,7 +106,7 @@ bool has_one_dtype(const Arena& arena, const Bindings& bindings) {
   for (const NodeId node : bindings.calls) {
     const expr::Op& op = arena.op(node);
     const DType own = arena.type(node).dtype;
-    // What is compared has a dtype of its own.
+    // The operands of a comparison have another dtype than its result.
     bool free = op.kind == expr::Kind::Map ? is_bool(own) : op.reduce != nullptr && op.reduce->yields_index;
     DType dtype = own;
     const auto inputs = arena.inputs(node);

@@ -1,4 +1,4 @@
-// Patterns of rules: matched against nodes, and built into nodes again.
+// Patterns of rules, and how nodes match them.
 #pragma once
 
 #include "rewrite/rule.hpp"
@@ -9,7 +9,7 @@
 
 namespace croton::rewrite {
 
-/// What the holes of a pattern stand for.
+/// The nodes and attributes that a pattern's holes matched.
 struct Bindings {
   std::vector<std::pair<std::string_view, expr::NodeId>> nodes;
   std::vector<std::pair<std::string_view, expr::AttrValue>> attrs;
@@ -17,27 +17,27 @@ struct Bindings {
   expr::NodeId node(std::string_view name) const;
 };
 
-/// A rule read once: both sides as terms.
+/// A parsed rule: both sides as terms.
 struct CompiledRule {
   const Rule* rule;
   expr::Term left;
   std::optional<expr::Term> right;  // absent where a function builds it
   std::vector<const expr::Op*> roots;
   std::vector<expr::Term> conditions;
-  /// The rule builds or looks into nested ops, whose arithmetic depends on the dtype: all that it matches must have the
-  /// root's.
+  /// The rule builds or matches nested ops, whose arithmetic depends on the dtype: all matched nodes must have the
+  /// root's dtype.
   bool one_dtype = false;
   bool for_complex = false;  // holds_for_complex
 };
 
-/// InternalError that names the rule if its text is at fault.
+/// Parses a rule; InternalError that names the rule if its text is wrong.
 CompiledRule compile(const Rule& rule);
 
-/// Whether each node that an op of the pattern matched computes in one dtype, which is its own unless it compares or
-/// finds a position; constants and the conditions of `where` apart.
+/// Whether each node that an op of the pattern matched computes in one dtype: its own, except for comparisons and
+/// positions of extremes. Constants and the conditions of `where` may have other dtypes.
 bool has_one_dtype(const expr::Arena& arena, const Bindings& bindings);
 
-/// Whether the node is of the pattern's form; commutative ops are tried both ways round.
+/// Whether the node has the pattern's form; the operands of commutative ops are tried in both orders.
 bool match(const expr::Arena& arena, const expr::Term& pattern, expr::NodeId node, Bindings& bindings);
 
 }  // namespace croton::rewrite

@@ -11,8 +11,8 @@ using expr::Arena;
 using expr::NodeId;
 using expr::Scalar;
 
-/// Whether the chain goes on to the node that reads this one: then that one takes it apart. What a rule makes is left
-/// to the next pass, or building a long chain would take it apart at every step.
+/// Whether the chain continues in the node that reads this one: that node then splits the chain. A node made by a rule
+/// waits for the next pass: otherwise each step of building a long chain would split it.
 template <class... Names>
 bool continues(Rewriter& r, NodeId root, Names... names) {
   if (r.inside_rule()) return true;
@@ -22,7 +22,7 @@ bool continues(Rewriter& r, NodeId root, Names... names) {
   return ((name == names) || ...) && r.arena().type(reader).dtype == r.arena().type(root).dtype;
 }
 
-/// A constant of a float dtype, if that has a normal number so near to `value` that only rounding is lost.
+/// `value` in a float dtype, unless it overflows there or underflows to less precision.
 std::optional<Scalar> normal(double value, DType dtype) {
   const Scalar rounded = Scalar::of_double(value, dtype);
   if (!std::isfinite(rounded.d) || std::abs(rounded.d - value) > std::abs(value) / 256) return std::nullopt;
@@ -75,7 +75,7 @@ Terms terms_of(Rewriter& r, NodeId root, DType dtype) {
   struct Part {
     NodeId node;
     Number factor;
-    bool scaled;  // behind a product with a constant: sums there stay whole
+    bool scaled;  // an operand of a product with a constant: sums in it are not split
   };
   const Number one{1, 1};
   Terms result;
@@ -90,18 +90,18 @@ Terms terms_of(Rewriter& r, NodeId root, DType dtype) {
       continue;
     }
     const std::string_view name = arena.op(node).name;
-    const bool open = arena.type(node).dtype == dtype && (node == root || r.one_use(node));
-    if (open && !part.scaled && (name == "add" || name == "sub")) {
+    const bool splits = arena.type(node).dtype == dtype && (node == root || r.one_use(node));
+    if (splits && !part.scaled && (name == "add" || name == "sub")) {
       pending.push_back({arena.input(node, 1), name == "sub" ? -part.factor : part.factor, false});
       pending.push_back({arena.input(node, 0), part.factor, false});
       continue;
     }
-    if (open && name == "neg") {
+    if (splits && name == "neg") {
       pending.push_back({arena.input(node, 0), -part.factor, part.scaled});
       continue;
     }
-    if (open && name == "mul" && arena.type(arena.input(node, 0)).dtype == dtype) {
-      const auto factor = arena.scalar_value(arena.input(node, 1));  // constants stand last
+    if (splits && name == "mul" && arena.type(arena.input(node, 0)).dtype == dtype) {
+      const auto factor = arena.scalar_value(arena.input(node, 1));  // constants are the last operands
       if (factor && factor->as_double() != 0 && (!is_float(dtype) || std::isfinite(factor->as_double()))) {
         pending.push_back({arena.input(node, 0), part.factor * Number::of(factor->cast(dtype)), true});
         continue;
@@ -145,7 +145,7 @@ NodeId build_sum(Rewriter& r, Terms& sum, DType dtype) {
   return no_constant ? total : r.make("add", {total, constant});
 }
 
-/// Terms of a node are one term if they have one sign, or if `cancel`.
+/// Merges the terms of equal nodes if they have the same sign, or if `cancel`.
 NodeId merge_terms(Rewriter& r, NodeId root, bool cancel) {
   const DType dtype = r.arena().type(root).dtype;
   if (is_bool(dtype) || is_complex(dtype) || continues(r, root, "add", "sub", "neg")) return expr::no_node;
@@ -153,7 +153,7 @@ NodeId merge_terms(Rewriter& r, NodeId root, bool cancel) {
   if (sum.terms.size() + sum.constants < 2) return expr::no_node;
   bool merged = !cancel && sum.constants > 1;
   if (is_float(dtype) && !std::isfinite(sum.constant.in(dtype).d)) return expr::no_node;
-  std::unordered_map<std::uint64_t, std::size_t> at;  // by node, and by sign if those stay apart
+  std::unordered_map<std::uint64_t, std::size_t> at;  // by node, and by sign unless `cancel`
   std::vector<Terms::Term> kept;
   for (const Terms::Term& term : sum.terms) {
     const bool negative = is_negative(term.factor, dtype);
@@ -171,7 +171,7 @@ NodeId merge_terms(Rewriter& r, NodeId root, bool cancel) {
   for (const Terms::Term& term : kept) {
     if (is_float(dtype) && !is_zero(term.factor, dtype) && !normal(term.factor.real, dtype)) return expr::no_node;
   }
-  // The sum may be a size, for which it is an error to wrap: that must show when it is computed.
+  // The sum may be a size, and a size that wraps is an error: it must be reported when the sum is computed.
   const auto wraps = [](const Terms::Term& term) { return term.factor.wrapped; };
   if (dtype == DType::int64 && (sum.constant.wrapped || std::ranges::any_of(kept, wraps))) return expr::no_node;
   std::erase_if(kept, [&](const Terms::Term& term) { return is_zero(term.factor, dtype); });
@@ -185,7 +185,7 @@ struct Factors {
   struct Factor {
     NodeId node;
     double exponent;
-    bool power;  // from pow, which costs more than all that it may become
+    bool from_pow;  // from pow, which costs more than any replacement
   };
   std::vector<Factor> factors;
   double constant = 1;
@@ -209,29 +209,29 @@ Factors factors_of(Rewriter& r, NodeId root, DType dtype) {
     }
     const std::string_view name = arena.op(node).name;
     const bool whole = exponent == std::trunc(exponent);
-    const bool open = arena.type(node).dtype == dtype && (node == root || r.one_use(node));
-    const auto go_on = [&](std::size_t input, double by, bool from_power = false) {
-      pending.push_back({arena.input(node, input), exponent * by, part.power || from_power});
+    const bool splits = arena.type(node).dtype == dtype && (node == root || r.one_use(node));
+    const auto push_input = [&](std::size_t input, double by, bool from_power = false) {
+      pending.push_back({arena.input(node, input), exponent * by, part.from_pow || from_power});
     };
-    const bool own = open && arena.type(arena.input(node, 0)).dtype == dtype;
-    if (open && whole && name == "mul") {
-      go_on(1, 1);
-      go_on(0, 1);
-    } else if (open && whole && name == "true_divide") {
-      go_on(1, -1);
-      go_on(0, 1);
-    } else if (open && whole && name == "neg") {
+    const bool same_dtype = splits && arena.type(arena.input(node, 0)).dtype == dtype;
+    if (splits && whole && name == "mul") {
+      push_input(1, 1);
+      push_input(0, 1);
+    } else if (splits && whole && name == "true_divide") {
+      push_input(1, -1);
+      push_input(0, 1);
+    } else if (splits && whole && name == "neg") {
       if (std::fmod(exponent, 2) != 0) result.negative = !result.negative;
-      go_on(0, 1);
-    } else if (own && name == "reciprocal") {
-      go_on(0, -1);
-    } else if (own && whole && name == "sqr") {
-      go_on(0, 2);
-    } else if (own && std::abs(exponent) == 1 && name == "sqrt") {
-      go_on(0, 0.5);
-    } else if (own && std::abs(exponent) == 1 && name == "pow" && arena.scalar_value(arena.input(node, 1)) &&
+      push_input(0, 1);
+    } else if (same_dtype && name == "reciprocal") {
+      push_input(0, -1);
+    } else if (same_dtype && whole && name == "sqr") {
+      push_input(0, 2);
+    } else if (same_dtype && std::abs(exponent) == 1 && name == "sqrt") {
+      push_input(0, 0.5);
+    } else if (same_dtype && std::abs(exponent) == 1 && name == "pow" && arena.scalar_value(arena.input(node, 1)) &&
                std::isfinite(arena.scalar_value(arena.input(node, 1))->as_double())) {
-      go_on(0, arena.scalar_value(arena.input(node, 1))->as_double(), true);
+      push_input(0, arena.scalar_value(arena.input(node, 1))->as_double(), true);
     } else {
       result.factors.push_back(part);
     }
@@ -247,23 +247,23 @@ NodeId power_of(Rewriter& r, NodeId x, double exponent) {
 }
 
 NodeId build_product(Rewriter& r, const Factors& product, NodeId root, DType dtype) {
-  NodeId above = expr::no_node, below = expr::no_node;
+  NodeId numerator = expr::no_node, denominator = expr::no_node;
   const auto times = [&](NodeId& to, NodeId factor) {
     to = to == expr::no_node ? factor : r.make("mul", {to, factor});
   };
   for (const Factors::Factor& f : product.factors) {
     if (f.exponent != 0)
-      times(f.exponent > 0 ? above : below, power_of(r, in_dtype(r, f.node, dtype), std::abs(f.exponent)));
+      times(f.exponent > 0 ? numerator : denominator, power_of(r, in_dtype(r, f.node, dtype), std::abs(f.exponent)));
   }
   const double factor = product.negative ? -product.constant : product.constant;
-  if (above == expr::no_node) {
-    above = r.constant(factor, root);
+  if (numerator == expr::no_node) {
+    numerator = r.constant(factor, root);
   } else if (factor == -1) {
-    above = r.make("neg", {above});
+    numerator = r.make("neg", {numerator});
   } else if (factor != 1) {
-    above = r.make("mul", {above, r.constant(factor, root)});
+    numerator = r.make("mul", {numerator, r.constant(factor, root)});
   }
-  return below == expr::no_node ? above : r.make("true_divide", {above, below});
+  return denominator == expr::no_node ? numerator : r.make("true_divide", {numerator, denominator});
 }
 
 bool ends_product(Rewriter& r, NodeId root) {
@@ -298,10 +298,10 @@ NodeId cancel_powers(Rewriter& r, NodeId root) {
       continue;
     }
     Factors::Factor& first = kept[found->second];
-    // Of one sign and no power, sqr(x) x is as cheap as it can be, and nearer to what the user wrote.
-    merged = merged || first.power || factor.power || (first.exponent > 0) != (factor.exponent > 0);
+    // With exponents of one sign and no pow, sqr(x) x is already cheapest, and closest to the user's formula.
+    merged = merged || first.from_pow || factor.from_pow || (first.exponent > 0) != (factor.exponent > 0);
     first.exponent += factor.exponent;
-    first.power = first.power || factor.power;
+    first.from_pow = first.from_pow || factor.from_pow;
   }
   if (!merged) return expr::no_node;
   product.factors = std::move(kept);
@@ -313,7 +313,7 @@ NodeId cancel_factors(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const DType dtype = arena.type(root).dtype;
   if (!is_float(dtype)) return expr::no_node;
-  std::vector<NodeId> above, below;
+  std::vector<NodeId> numerator, denominator;
   bool negative = false;
   std::vector<std::pair<NodeId, bool>> pending{{root, true}};
   bool divides = false;
@@ -321,28 +321,29 @@ NodeId cancel_factors(Rewriter& r, NodeId root) {
     const auto [node, up] = pending.back();
     pending.pop_back();
     const std::string_view name = arena.op(node).name;
-    const bool open = above.size() + below.size() + pending.size() < max_factors && arena.type(node).dtype == dtype;
-    if (open && name == "mul") {
+    const bool splits =
+        numerator.size() + denominator.size() + pending.size() < max_factors && arena.type(node).dtype == dtype;
+    if (splits && name == "mul") {
       pending.emplace_back(arena.input(node, 0), up);
       pending.emplace_back(arena.input(node, 1), up);
-    } else if (open && name == "true_divide") {
+    } else if (splits && name == "true_divide") {
       pending.emplace_back(arena.input(node, 0), up);
       pending.emplace_back(arena.input(node, 1), !up);
       divides = true;
-    } else if (open && name == "neg") {
+    } else if (splits && name == "neg") {
       pending.emplace_back(arena.input(node, 0), up);
       negative = !negative;
     } else {
-      // A factor of another dtype would multiply its like in that dtype.
-      (up ? above : below).push_back(in_dtype(r, node, dtype));
+      // Two factors of another dtype would be multiplied in that dtype.
+      (up ? numerator : denominator).push_back(in_dtype(r, node, dtype));
     }
   }
   if (!divides) return expr::no_node;
   bool cancelled = false;
-  std::erase_if(above, [&](NodeId factor) {
-    const auto at = std::ranges::find(below, factor);
-    if (at == below.end() || arena.scalar_value(factor)) return false;
-    below.erase(at);
+  std::erase_if(numerator, [&](NodeId factor) {
+    const auto at = std::ranges::find(denominator, factor);
+    if (at == denominator.end() || arena.scalar_value(factor)) return false;
+    denominator.erase(at);
     cancelled = true;
     return true;
   });
@@ -353,8 +354,8 @@ NodeId cancel_factors(Rewriter& r, NodeId root) {
     for (std::size_t i = 1; i < factors.size(); ++i) total = r.make("mul", {total, factors[i]});
     return total;
   };
-  NodeId result = product(above);
-  if (!below.empty()) result = r.make("true_divide", {result, product(below)});
+  NodeId result = product(numerator);
+  if (!denominator.empty()) result = r.make("true_divide", {result, product(denominator)});
   return negative ? r.make("neg", {result}) : result;
 }
 

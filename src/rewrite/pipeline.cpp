@@ -19,24 +19,23 @@ namespace {
 using base::OptimizerMode;
 using expr::NodeId;
 
-// A group is repeated while it changes something: a rule may make room for another one below it. Few rounds are ever
-// needed.
+// A group is repeated while it changes something: a rule may enable another one in its operands. Few rounds are needed.
 constexpr int max_rounds = 12;
 
 std::vector<Group>& all_groups() {
   static std::vector<Group> all = {
-      // One form for equal things first, so that the later rules need to know only that one.
+      // One form for equal expressions first, so that later rules only handle that form.
       {"canonical", "size, then canonical order", canonical_rules()},
-      // Stability before expansion: softmax and cross-entropy must be seen whole.
+      // Stability before expansion: its rules match whole softmax and cross-entropy nodes.
       {"stability", "count of unstable forms", stability_rules()},
-      // Convolutions must be seen whole too.
+      // These rules match whole convolutions.
       {"filters", "operations on results of convolutions and products", filter_rules()},
       {"expand", "count of Expand nodes", expand_rules()},
-      // Expansion leaves work for the canonical rules and for algebra, which would have hidden the unstable forms
-      // before.
+      // Expansion makes work for the canonical rules and for algebra. Earlier, algebra would have hidden unstable
+      // forms.
       {"canonical", "size, then canonical order", canonical_rules()},
       {"algebra", "cost of the nodes", algebra_rules()},
-      // What only the generated code gains from, and what would hide forms from the rules above.
+      // Forms that only help the generated code, and would hide forms from the rules above.
       {"specialise", "cost of the nodes", specialise_rules()},
   };
   return all;
@@ -77,7 +76,7 @@ void run_groups(expr::Graph& graph, const Options& options, std::vector<GroupRep
   graph = compact(graph);
 }
 
-/// One pass over whole loops; a report where it changed something.
+/// One pass over whole loops; adds a report if it changed something.
 bool run_pass(expr::Graph& graph, std::vector<GroupReport>& reports, std::string_view name,
               const std::function<bool(Fired&)>& pass) {
   GroupReport report{.group = name, .fired = {}};
@@ -89,13 +88,13 @@ bool run_pass(expr::Graph& graph, std::vector<GroupReport>& reports, std::string
   return true;
 }
 
-/// The same, and what the rules above then find around the loops.
+/// Runs a pass over loops, and then all groups again if it changed something.
 void run_on_loops(expr::Graph& graph, const Options& options, std::vector<GroupReport>& reports,
                   const AfterGroup& after, std::string_view name, const std::function<bool(Fired&)>& pass) {
   if (run_pass(graph, reports, name, pass)) run_groups(graph, options, reports, after);
 }
 
-/// Before anything else, so that the rules see what was in the loop together with what is around it.
+/// Runs first, so that the rules see the body together with the graph around the loop.
 void inline_loops(expr::Graph& graph, const Options& options, std::vector<GroupReport>& reports,
                   const AfterGroup& after) {
   const bool inlined = run_pass(graph, reports, "loops", [&](Fired& fired) {
@@ -117,10 +116,10 @@ std::vector<GroupReport> run(expr::Graph& graph, const Options& options, const A
     return changed;
   });
   run_groups(graph, options, reports, after);
-  // What stands around loops is in its canonical form now; what is moved out of them is not.
+  // The graph around the loops is canonical now; nodes that are moved out of loops are not.
   if (options.optimizer == OptimizerMode::fast_run)
     run_on_loops(graph, options, reports, after, "loops", [&](Fired& fired) {
-      const bool inlined = inline_single_steps(graph, options, fired);  // whose number is known only now
+      const bool inlined = inline_single_steps(graph, options, fired);  // loops whose step count is known only now
       return rewrite_loops(graph, options, fired) || inlined;
     });
   return reports;
@@ -152,7 +151,7 @@ expr::Graph compact(const expr::Graph& graph) {
     to[id] = result.arena.make_typed(from.op(id), inputs, from.attrs(id), result.arena.intern_type(type),
                                      from.node(id).place);
   };
-  // Sizes of inputs are leaves and come first in any order; an input's type may speak of another input's size.
+  // Sizes of inputs are leaves and come first: the type of an input may contain the size of a later input.
   for (NodeId id = 0; id < from.size(); ++id) {
     if (from.op(id).name == "size" || from.scalar_value(id)) move(id);
   }
@@ -181,7 +180,7 @@ std::vector<std::string_view> rule_names(std::string_view text) {
   for (std::string_view& name : names) {
     std::string_view nearest;
     std::size_t least = ~std::size_t{0};
-    const auto look_at = [&](std::span<const Rule> rules) {
+    const auto find_nearest = [&](std::span<const Rule> rules) {
       for (const Rule& rule : rules) {
         const std::size_t distance = base::edit_distance(name.substr(0, 64), rule.name);
         if (distance < least) nearest = rule.name;
@@ -189,10 +188,10 @@ std::vector<std::string_view> rule_names(std::string_view text) {
       }
     };
     for (const Group& group : groups()) {
-      if (group.name != "expand") look_at(group.rules);  // kernels cannot do without those
+      if (group.name != "expand") find_nearest(group.rules);  // kernels require these rules
     }
-    look_at(loop_rules());
-    look_at(placed_loop_rules());
+    find_nearest(loop_rules());
+    find_nearest(placed_loop_rules());
     if (nearest != name) {
       throw ConfigError(fmt::format("rules_off: there is no rewrite rule \"{}\"; the nearest is \"{}\"",
                                     base::shown_text(name), nearest));

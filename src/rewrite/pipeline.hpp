@@ -1,4 +1,4 @@
-// The rewriting stage: groups of rules in order, from the imported graph to the one that is cut into kernels.
+// The rewriting stage: runs groups of rules in order, from the imported graph to the one that is split into kernels.
 #pragma once
 
 #include "rewrite/place.hpp"
@@ -18,21 +18,21 @@ struct GroupReport {
 
 using AfterGroup = std::function<void(const GroupReport&, const expr::Graph&)>;
 
-/// Runs all groups; `after` sees the graph after each.
+/// Runs all groups; `after` is called after each one.
 std::vector<GroupReport> run(expr::Graph& graph, const Options& options, const AfterGroup& after = {});
 /// Runs the rewrites that depend on where nodes will run.
 std::vector<GroupReport> run_where_placed(expr::Graph& graph, const PlaceOptions& placing, const Options& options);
-/// One group until nothing changes.
+/// Runs one group until nothing changes.
 GroupReport run_group(expr::Graph& graph, const Group& group, const Options& options);
 std::span<const Group> groups();
-/// For tests: these rules run before all others; none: no more. Not while another thread compiles.
+/// For tests: these rules run before all others, until the next call. Not thread-safe: no other thread may compile.
 void plant_rules(std::span<const Rule> rules);
-/// The names in a text ("log1p+expm1"). ConfigError, with the nearest name, for one that no rule has.
+/// The names of rules in a text ("log1p+expm1"). ConfigError, with the nearest name, for an unknown rule.
 std::vector<std::string_view> rule_names(std::string_view text);
 /// The rules that fired, by group, with counts.
 std::string print(std::span<const GroupReport> reports);
 
-/// The graph with only what is reachable, in a new arena.
+/// The graph with only its reachable nodes, in a new arena.
 expr::Graph compact(const expr::Graph& graph);
 
 }  // namespace croton::rewrite

@@ -22,10 +22,10 @@ using expr::NodeId;
 using expr::Place;
 
 constexpr std::int64_t unstated_size = 1000;
-constexpr std::int64_t most_bytes = INT64_MAX / 4;
+constexpr std::int64_t max_bytes = INT64_MAX / 4;
 
-/// A place as placed graphs have it: the first CPU is the host.
-Place normal(Place place) { return place == DeviceName{}.place() ? host_place : place; }
+/// The number of a place in placed graphs: the first CPU is the host.
+Place normalized(Place place) { return place == DeviceName{}.place() ? host_place : place; }
 
 std::string name_of(Place place) {
   return (place == host_place ? DeviceName{} : DeviceName::of_place(place)).to_string();
@@ -64,17 +64,16 @@ class Placer {
  private:
   struct Decision {
     bool needed = false;
-    bool anywhere = false;  // a scalar made of sizes and numbers alone: made wherever it is needed
-    bool number =
-        false;  // integer arithmetic: where a size or a bound needs it, the host does it, if a device does too
-    bool stored_on_host = false;   // wanted in the host's memory, not only as a number
-    bool has_host_inputs = false;  // a number all of whose inputs the host has in memory
-    bool has_pin = false;          // an input was pinned, or asked to be sent
+    bool anywhere = false;  // a scalar of sizes and constants only: computed wherever it is needed
+    bool number = false;    // integer arithmetic: the host computes it for sizes and bounds, even if a device also does
+    bool stored_on_host = false;   // needed in the host's memory, not only as a number
+    bool has_host_inputs = false;  // a number whose inputs are all in the host's memory
+    bool has_pin = false;          // an input is pinned or transferred by the user
     Place place = host_place;
     Place pin = host_place;
-    std::int64_t bytes = 0;  // of an input, where that is known
+    std::int64_t bytes = 0;  // of an input, if known
     std::string reason;
-    std::vector<std::pair<Place, NodeId>> made;  // where its value is needed, and the node that has it there
+    std::vector<std::pair<Place, NodeId>> made;  // the places that need its value, and its node there
   };
 
   Arena& to() { return result_.arena; }
@@ -85,9 +84,9 @@ class Placer {
     const std::vector<bool> needed = expr::reachable(from_);
     for (const expr::GraphInput& input : from_.inputs) {
       Decision& d = decisions_[input.node];
-      d.place = d.pin = normal(input.place);
+      d.place = d.pin = normalized(input.place);
       d.has_pin = input.pinned;
-      d.bytes = std::min(input.bytes, most_bytes);
+      d.bytes = std::min(input.bytes, max_bytes);
     }
     for (NodeId id = 0; id < arena_.size(); ++id) {
       if (needed[id]) decide(id);
@@ -120,7 +119,7 @@ class Placer {
       d.reason = "host callback";
       return;
     }
-    // The pin of the heaviest input that has one is handed on.
+    // The node inherits the pin of its largest pinned input.
     std::int64_t heaviest = -1;
     for (const NodeId input : inputs) {
       if (!decisions_[input].has_pin || bytes(input) <= heaviest) continue;
@@ -130,8 +129,8 @@ class Placer {
     }
     const Place stated = arena_.node(id).place;
     std::string missing;
-    if (stated != 0 && is_there(stated)) {
-      d.place = normal(stated);
+    if (stated != 0 && is_available(stated)) {
+      d.place = normalized(stated);
       d.reason = op.kind == Kind::Transfer ? "transfer" : "device_scope";
       if (op.kind == Kind::Transfer) {
         d.has_pin = true;
@@ -141,37 +140,37 @@ class Placer {
       return;
     }
     if (stated != 0) {
-      if (!options_.soft) refuse(id);
+      if (!options_.soft) throw_missing_device(id);
       missing = fmt::format("there is no {}, so: ", name_of(stated));
     }
     if (options_.scoped != 0) {
-      d.place = normal(options_.scoped);
+      d.place = normalized(options_.scoped);
       d.reason = missing + "change_flags";
     } else if (d.has_pin) {
       d.place = d.pin;
       d.reason = missing + "pinned input";
     } else {
-      d.place = normal(options_.fallback);
+      d.place = normalized(options_.fallback);
       d.reason = missing + "default";
     }
   }
 
   bool is_integer_scalar(NodeId id) const { return arena_.type(id).rank() == 0 && is_discrete(arena_.type(id).dtype); }
 
-  bool is_there(Place place) const {
-    return normal(place) == host_place || std::ranges::find(options_.devices, place) != options_.devices.end();
+  bool is_available(Place place) const {
+    return normalized(place) == host_place || std::ranges::find(options_.devices, place) != options_.devices.end();
   }
 
-  [[noreturn]] void refuse(NodeId id) const {
-    std::string there = "cpu";
-    for (const Place place : options_.devices) there += ", " + name_of(place);
+  [[noreturn]] void throw_missing_device(NodeId id) const {
+    std::string available = "cpu";
+    for (const Place place : options_.devices) available += ", " + name_of(place);
     const expr::Origin& origin = arena_.origin(id);
     throw DeviceError(fmt::format(
         "{}{} ({}) was asked for on {}, which is not there; there are: {} (allow_soft_placement=true lets it run "
         "on one of them)",
         arena_.op(id).name, origin.name.empty() ? "" : " " + origin.name,
         origin.where.known() ? base::file_and_line(origin.where) : "line unknown", name_of(arena_.node(id).place),
-        there));
+        available));
   }
 
   std::int64_t bytes(NodeId id) const {
@@ -179,7 +178,7 @@ class Placer {
     std::int64_t total = base::element_size(arena_.type(id).dtype);
     for (const NodeId dim : arena_.type(id).shape) {
       const std::int64_t size = arena_.known(arena_.representative(dim)).value_or(unstated_size);
-      total = size > 0 && total > most_bytes / size ? most_bytes : total * size;
+      total = size > 0 && total > max_bytes / size ? max_bytes : total * size;
     }
     return total;
   }
@@ -195,10 +194,10 @@ class Placer {
     }
     for (const expr::GraphInput& input : from_.inputs) demand(input.node, decisions_[input.node].place);
     for (NodeId id = arena_.size(); id-- > 0;) {
-      // What is sent somewhere is first made where it is made.
+      // A value that is sent elsewhere has to be computed at its own place first.
       const auto is_sent = [&](const auto& made) { return !runs_at(id, made.first); };
       if (std::ranges::any_of(decisions_[id].made, is_sent)) demand_stored(id, decisions_[id].place);
-      // A size may stand for an equal one that comes later: that one's inputs have had their turn, so it is left alone.
+      // Not the representative of an equal size: it may come later in the graph, and its inputs were visited already.
       for (const NodeId dim : arena_.type(id).shape) {
         if (!decisions_[id].made.empty()) demand_number(dim);
       }
@@ -225,7 +224,7 @@ class Placer {
     decisions_[id].stored_on_host |= place == host_place;
     demand(id, place);
   }
-  /// Sizes, bounds and indices are numbers of the host; those that a device computes are read back from there.
+  /// The host, which keeps sizes, bounds and indices as numbers; or the device that computes it, from which it is read.
   Place place_of_number(NodeId id) const {
     const Decision& d = decisions_[id];
     return d.anywhere || d.number ? host_place : d.place;
@@ -235,23 +234,23 @@ class Placer {
   bool runs_at(NodeId id, Place place) const {
     const Decision& d = decisions_[id];
     if (d.anywhere || d.place == place) return true;
-    // A number in memory is a kernel's work, which reads its own device's memory: else it is sent.
+    // A kernel stores a number in memory, and reads the memory of its own device: other numbers are sent.
     return d.number && place == host_place && (!d.stored_on_host || d.has_host_inputs);
   }
 
   Place place_of_update(const expr::Update& update) const {
     const expr::GraphInput& target = from_.inputs[update.input];
     const Decision& value = decisions_[update.value];
-    return target.pinned || options_.homes_stay || value.anywhere ? normal(target.place) : value.place;
+    return target.pinned || options_.keep_homes || value.anywhere ? normalized(target.place) : value.place;
   }
 
-  /// Whether its copies on devices outlive the call.
-  bool is_kept(NodeId id) const {
+  /// Whether copies of the node on devices are kept after the call.
+  bool has_kept_copies(NodeId id) const {
     if (arena_.op(id).name == "constant") return true;
     return arena_.op(id).name == "input" && from_.inputs[arena_.attrs(id).index("index")].role == expr::Role::shared;
   }
 
-  /// Whether node `id`, running at `place`, is given its input as a number of the host's.
+  /// Whether node `id`, running at `place`, reads its input as a number of the host.
   bool reads_number(NodeId id, std::size_t i, Place place) const {
     const Decision& d = decisions_[id];
     if (d.number && place == host_place && !d.stored_on_host) return true;
@@ -265,8 +264,8 @@ class Placer {
   /// Where node `id`, running at `place`, reads its input.
   Place input_place(NodeId id, std::size_t i, Place place) const {
     const NodeId input = arena_.input(id, i);
-    // A branch reads where it lies what is not kept on devices anyway: only the body that runs has it sent.
-    if (arena_.op(id).kind == Kind::Branch && i != 0 && !decisions_[input].anywhere && !is_kept(input))
+    // A branch reads other inputs where they are: they are only sent if the body that runs needs them.
+    if (arena_.op(id).kind == Kind::Branch && i != 0 && !decisions_[input].anywhere && !has_kept_copies(input))
       return decisions_[input].place;
     return reads_number(id, i, place) ? place_of_number(input) : place;
   }
@@ -275,7 +274,7 @@ class Placer {
 
   void make_all() {
     result_.constants = from_.constants;
-    // Sizes are leaves that types need before anything else is made.
+    // Sizes are leaves, and types need them before other nodes are made.
     for (NodeId id = 0; id < arena_.size(); ++id) {
       if (arena_.op(id).name == "size" || arena_.scalar_value(id)) make(id, host_place);
     }
@@ -297,8 +296,8 @@ class Placer {
 
   NodeId make(NodeId id, Place place) {
     const expr::Op& op = arena_.op(id);
-    if (op.kind == Kind::Transfer) return at(arena_.input(id, 0), place);  // it is where it was asked to be
-    // Numbers go with every launch; arrays of constants lie on devices.
+    if (op.kind == Kind::Transfer) return at(arena_.input(id, 0), place);  // the input is at its destination already
+    // Numbers are passed with every launch; constant arrays are stored on devices.
     if (op.kind == Kind::Leaf && decisions_[id].anywhere && op.name != "constant") place = host_place;
     std::vector<NodeId> inputs;
     for (std::size_t i = 0; i < arena_.inputs(id).size(); ++i)
@@ -319,7 +318,8 @@ class Placer {
     return result;
   }
 
-  /// What a body gives lies where the node runs, and so does what a loop's reads; what is free in it runs there.
+  /// The attributes with placed bodies: results of a body, inputs of a loop's body and unplaced nodes get the place of
+  /// the node.
   expr::Attrs with_placed_bodies(NodeId id, Place place) const {
     expr::Attrs attrs = arena_.attrs(id);
     for (const auto& [name, value] : arena_.attrs(id).items()) {
@@ -339,11 +339,11 @@ class Placer {
 
   NodeId send(NodeId id, Place place) {
     const NodeId source = at(id, decisions_[id].place);
-    // What was asked to be sent may be a number: that has no memory, and goes with every launch.
+    // The user may send a number, which has no memory: it is passed with every launch.
     if (to().scalar_value(source) || to().op(source).name == "size") return source;
-    const auto asked = named_transfers_.find({id, place});
-    to().set_origin(asked == named_transfers_.end() ? to().origin_id(source)
-                                                    : to().add_origin(arena_.origin(asked->second)));
+    const auto transfer = named_transfers_.find({id, place});
+    to().set_origin(transfer == named_transfers_.end() ? to().origin_id(source)
+                                                       : to().add_origin(arena_.origin(transfer->second)));
     const NodeId result =
         to().make_typed(expr::op("transfer"), std::span(&source, 1), {}, to().node(source).type, place);
     note(result, "transfer");
@@ -375,19 +375,19 @@ class Placer {
   const PlaceOptions& options_;
   std::vector<Placement>* log_;
   std::vector<Decision> decisions_;
-  std::map<std::pair<NodeId, Place>, NodeId> named_transfers_;  // of the user, by what is sent and where to
+  std::map<std::pair<NodeId, Place>, NodeId> named_transfers_;  // of the user, by the node and the destination
   expr::Graph result_;
 };
 
 }  // namespace
 
 bool uses_devices(const expr::Graph& graph, const PlaceOptions& options) {
-  if (normal(options.scoped) != host_place || normal(options.fallback) != host_place) return true;
+  if (normalized(options.scoped) != host_place || normalized(options.fallback) != host_place) return true;
   for (const expr::GraphInput& input : graph.inputs) {
-    if (normal(input.place) != host_place) return true;
+    if (normalized(input.place) != host_place) return true;
   }
   for (NodeId id = 0; id < graph.arena.size(); ++id) {
-    // Also what was asked for on the host: in a placed graph that has the place 0.
+    // Also nodes in a scope of the host: only in a placed graph do they have the place 0.
     if (graph.arena.node(id).place != host_place || graph.arena.op(id).kind == Kind::Transfer) return true;
     if (!expr::has_body(graph.arena.op(id))) continue;
     for (const auto& [name, value] : graph.arena.attrs(id).items()) {

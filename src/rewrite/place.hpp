@@ -1,6 +1,6 @@
-// Placement: where each node runs, decided once the graph has its final form, and a transfer wherever a node reads from
-// another device. It runs once per answer to "where does free work run", so that toggling the flag `device` compiles
-// once for each.
+// Placement: decides where each node of the rewritten graph runs, and adds a transfer wherever a node reads from
+// another device. It runs once for each place of unplaced nodes, so that toggling the flag `device` compiles once per
+// device.
 #pragma once
 
 #include "expr/graph.hpp"
@@ -10,16 +10,17 @@
 
 namespace croton::rewrite {
 
-/// In a placed graph: the host. Other devices have the numbers of base/device_name.hpp; before placement 0 means free.
+/// The host in a placed graph. Other devices have the numbers of base/device_name.hpp; before placement 0 means
+/// unplaced.
 inline constexpr expr::Place host_place = 0;
 
 struct PlaceOptions {
-  expr::Place scoped = 0;            // where the scope of the call says that free nodes run; 0: it says nothing
-  expr::Place fallback = 0;          // where they run if their inputs are not pinned either
-  std::vector<expr::Place> devices;  // those that there are besides the host
-  bool soft = false;                 // what is asked for on others is free, instead of an error
-  expr::Place results = 0;           // where outputs are wanted: on the host
-  bool homes_stay = false;           // new values of all shared variables are sent home, not of pinned ones alone
+  expr::Place scoped = 0;            // place of unplaced nodes by the scope of the call; 0: none
+  expr::Place fallback = 0;          // place of other unplaced nodes without pinned inputs
+  std::vector<expr::Place> devices;  // available devices other than the host
+  bool soft = false;                 // nodes of missing devices are unplaced, instead of an error
+  expr::Place results = 0;           // place of the outputs, by default the host
+  bool keep_homes = false;           // new values of all shared variables are sent home, not only of pinned ones
 };
 
 /// One line of the placement log: a node of the placed graph, in its order.
@@ -28,18 +29,18 @@ struct Placement {
   std::string reason;
 };
 
-/// The same graph with a place in every node: that of the device scope it was built in, else of the call's scope, else
-/// of the pinned inputs with the most bytes (those of shared variables as they are now, else by the stated sizes,
-/// others counting as 1000), else of the fallback. Scalars made of sizes and numbers alone are made again wherever they
-/// are needed. Outputs come to the host, new values of pinned shared variables to their home. DeviceError, with the
-/// user's line and the devices that there are, for a node that was asked for on another one. The log has a line for
-/// each node that computes or moves something.
+/// The same graph with a place in every node: the place of its device scope, else of the call's scope, else of its
+/// largest pinned input (by the current bytes of a shared variable, else by the stated sizes, with 1000 for unknown
+/// ones), else the fallback. Scalars of sizes and constants only are computed wherever they are needed. Outputs are
+/// sent to the host, new values of pinned shared variables to their home. DeviceError, with the user's line and the
+/// available devices, for a node of a missing device. The log has a line for each node that computes or transfers
+/// something.
 expr::Graph place(const expr::Graph& graph, const PlaceOptions& options, std::vector<Placement>* log = nullptr);
 
-/// Where each node of the graph would run.
+/// The place where each node of the graph would run.
 std::vector<expr::Place> decide_places(const expr::Graph& graph, const PlaceOptions& options);
 
-/// Whether any node was asked for somewhere, or an input is not on the host: else there is nothing to place.
+/// Whether any node has a device scope, or an input is not on the host: otherwise no placement is needed.
 bool uses_devices(const expr::Graph& graph, const PlaceOptions& options);
 
 }  // namespace croton::rewrite

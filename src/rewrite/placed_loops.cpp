@@ -19,24 +19,25 @@ using expr::LoopResult;
 using expr::no_node;
 using expr::Place;
 
-constexpr std::string_view merged = "loop-merged", in_front = "loop-products-in-front", behind = "loop-products-behind";
+constexpr std::string_view merged = "loop-merged", products_before = "loop-products-in-front",
+                           products_after = "loop-products-behind";
 
 const Rule rules[] = {
     {.name = merged, .text = "loop", .reason = "loops of as many steps that do not need each other run as one"},
-    {.name = in_front,
+    {.name = products_before,
      .text = "loop",
      .reason = "a product of each element of a sequence is one product of the sequence, in front of the loop"},
-    {.name = behind,
+    {.name = products_after,
      .text = "loop",
      .reason = "a product that a loop only gives back is one product of all steps, behind the loop"},
 };
 
 // On a CPU a product of a few dozen rows with a matrix that stays in a second-level cache is faster inside the loop:
-// what it multiplies is still in the caches, and its result need not leave them. Fewer rows than these do not fill the
-// vector registers, and a larger matrix (expr::most_right_bytes_cpu) is read from further away in each step.
+// its operands and its result stay in the caches. Fewer rows than these do not fill the vector registers, and a larger
+// matrix (expr::most_right_bytes_cpu) is read from a slower memory in each step.
 constexpr std::int64_t few_rows = 8;
-// What is moved out of a loop has this many ops at most.
-constexpr int most_moved = 64;
+// Expressions with more ops are not moved out of a loop.
+constexpr int max_moved_ops = 64;
 
 class PlacedLoopRewriter : LoopSet {
  public:
@@ -53,9 +54,9 @@ class PlacedLoopRewriter : LoopSet {
     }
     if (is_on(merged)) merge();
     for (LoopEdit& edit : loops_) {
-      if (edit.home != LoopEdit::itself || edit.loop.until) continue;
-      if (is_on(in_front)) move_in_front(edit);
-      if (is_on(behind)) move_behind(edit);
+      if (edit.merged_into != LoopEdit::not_merged || edit.loop.until) continue;
+      if (is_on(products_before)) move_before_loop(edit);
+      if (is_on(products_after)) move_after_loop(edit);
     }
     if (std::ranges::none_of(loops_, &LoopEdit::changed)) return false;
     build();
@@ -74,16 +75,16 @@ class PlacedLoopRewriter : LoopSet {
   void merge() {
     find_dependences();
     for (std::size_t a = 0; a < loops_.size(); ++a) {
-      for (std::size_t b = a + 1; b < loops_.size() && loops_[a].home == LoopEdit::itself; ++b) {
-        if (loops_[b].home != LoopEdit::itself || !fit_together(a, b)) continue;
-        loops_[a].take_in(loops_[b], a);
+      for (std::size_t b = a + 1; b < loops_.size() && loops_[a].merged_into == LoopEdit::not_merged; ++b) {
+        if (loops_[b].merged_into != LoopEdit::not_merged || !can_merge(a, b)) continue;
+        loops_[a].merge_loop(loops_[b], a);
         note(loops_[a], merged);
-        depend_alike(a, b);
+        merge_dependences(a, b);
       }
     }
   }
 
-  /// Which loops each loop needs results of, by way of others too.
+  /// Finds the loops whose results each loop needs, directly or indirectly.
   void find_dependences() {
     std::vector<std::vector<bool>> of_node(count_);
     needs_.assign(loops_.size(), std::vector<bool>(loops_.size()));
@@ -99,7 +100,7 @@ class PlacedLoopRewriter : LoopSet {
       own[loop_of_[id]] = true;
     }
   }
-  void depend_alike(std::size_t a, std::size_t b) {
+  void merge_dependences(std::size_t a, std::size_t b) {
     const auto add = [&](std::vector<bool>& to, const std::vector<bool>& from) {
       for (std::size_t l = 0; l < from.size(); ++l) to[l] = to[l] || from[l];
     };
@@ -112,20 +113,21 @@ class PlacedLoopRewriter : LoopSet {
     }
   }
 
-  bool fit_together(std::size_t a, std::size_t b) const {
+  bool can_merge(std::size_t a, std::size_t b) const {
     const LoopEdit &one = loops_[a], &other = loops_[b];
     return !needs_[a][b] && !needs_[b][a] && one.place == other.place && place_of(one) == place_of(other) &&
            one.loop.reverse == other.loop.reverse && !one.loop.until && !other.loop.until &&
            arena_.same_dim(steps_of(one), steps_of(other)) && rows_of(one) == rows_of(other) && is_one_launch(one) &&
-           is_one_launch(other) && (on_gpu(one) || share_a_sequence(one, other));
+           is_one_launch(other) && (on_gpu(one) || shares_sequence(one, other));
   }
-  /// On a GPU two chains of dependent steps take the time of one. A CPU gains where what one has read the other reads.
-  static bool share_a_sequence(const LoopEdit& one, const LoopEdit& other) {
+  /// On a GPU two chains of dependent steps take the time of one. A CPU gains if both loops read the same sequence.
+  static bool shares_sequence(const LoopEdit& one, const LoopEdit& other) {
     return std::ranges::any_of(one.sequences, [&](const LoopEdit::Sequence& sequence) {
       return std::ranges::find(other.sequences, sequence.outer, &LoopEdit::Sequence::outer) != other.sequences.end();
     });
   }
-  /// How many rows a state has, which threads and blocks share; no_node where states differ or have none.
+  /// The number of rows of the states, over which threads and blocks are parallel; no_node if states differ or have
+  /// none.
   NodeId rows_of(const LoopEdit& edit) const {
     NodeId rows = no_node;
     for (const LoopEdit::State& state : edit.states) {
@@ -137,8 +139,8 @@ class PlacedLoopRewriter : LoopSet {
     }
     return rows;
   }
-  /// As far as its ops tell (plan/loop_form.hpp knows better): one of many launches is not mixed with one of a single
-  /// one.
+  /// Whether the loop runs in one launch, judged by its ops (plan/loop_form.hpp decides exactly). A loop of one launch
+  /// is not merged with one of many.
   static bool is_one_launch(const LoopEdit& edit) {
     const Arena& body = edit.body.arena;
     for (NodeId id = 0; id < edit.body_size; ++id) {
@@ -164,21 +166,21 @@ class PlacedLoopRewriter : LoopSet {
 
   // ---- products outside of loops ----
 
-  void move_in_front(LoopEdit& edit) {
+  void move_before_loop(LoopEdit& edit) {
     const std::vector<bool> needed = edit.find_needed();
     for (NodeId id = 0; id < edit.body_size; ++id) {
-      int left = most_moved;
+      int ops_left = max_moved_ops;
       bool batched = false;
-      if (!needed[id] || edit.body.arena.op(id).name != "dot" || !pays(edit, id)) continue;
-      if (!can_be_outside(edit, id, false, left, batched) || !batched) continue;
+      if (!needed[id] || edit.body.arena.op(id).name != "dot" || !is_faster_outside(edit, id)) continue;
+      if (!can_compute_outside(edit, id, false, ops_left, batched) || !batched) continue;
       edit.sequences.push_back({no_node, id, 0, 0, true});
-      note(edit, in_front);
-      // The loop has no need to give back what it is given.
-      if (std::erase(edit.stacked, id) > 0) edit.behind.push_back(id);
+      note(edit, products_before);
+      // The loop need not return a value that it reads.
+      if (std::erase(edit.stacked, id) > 0) edit.after_loop.push_back(id);
     }
   }
 
-  void move_behind(LoopEdit& edit) {
+  void move_after_loop(LoopEdit& edit) {
     edit.find_needed();
     const auto wanted = edit.wanted;
     for (std::size_t j = 0; j < edit.states.size(); ++j) {
@@ -191,41 +193,43 @@ class PlacedLoopRewriter : LoopSet {
     std::vector<NodeId> moved;
     for (const NodeId node : stacked) {
       if (stays(node)) continue;
-      int left = most_moved;
+      int ops_left = max_moved_ops;
       bool batched = false;
-      products_ = false;
-      const bool moves = can_be_outside(edit, node, true, left, batched) && batched && products_;
+      has_fast_product_ = false;
+      const bool moves = can_compute_outside(edit, node, true, ops_left, batched) && batched && has_fast_product_;
       (moves ? moved : edit.stacked).push_back(node);
     }
     edit.wanted = wanted;
-    for (const NodeId node : moved) keep_what_it_reads(edit, node);
+    for (const NodeId node : moved) keep_read_results(edit, node);
     for (const NodeId node : moved) {
-      const bool needed = edit.find_needed()[node];  // for what stays
-      (needed ? edit.stacked : edit.behind).push_back(node);
-      if (!needed) note(edit, behind);
+      const bool needed = edit.find_needed()[node];  // for results that stay in the loop
+      (needed ? edit.stacked : edit.after_loop).push_back(node);
+      if (!needed) note(edit, products_after);
     }
   }
-  /// Results of the loop that a node behind it is computed from are wanted.
-  void keep_what_it_reads(LoopEdit& edit, NodeId node) {
-    if (edit.element(node) != nullptr || is_given(edit, node)) {
+  /// Marks the loop's results that a node computed after the loop reads as wanted.
+  void keep_read_results(LoopEdit& edit, NodeId node) {
+    if (edit.element(node) != nullptr || is_loop_result(edit, node)) {
       for (std::size_t j = 0; j < edit.states.size() && !edit.loop.reverse; ++j) {
         if (edit.states[j].needed && edit.states[j].next == node)
           edit.wanted.emplace(std::pair(LoopResult::history, j), no_node);
       }
       return;
     }
-    for (const NodeId input : edit.body.arena.inputs(node)) keep_what_it_reads(edit, input);
+    for (const NodeId input : edit.body.arena.inputs(node)) keep_read_results(edit, input);
   }
-  /// Rows of a state lie in the order of steps, which is that of positions but in reverse loops.
-  static bool is_given(const LoopEdit& edit, NodeId node) {
+  /// Whether a result of the loop has the node at all positions. The rows of a state are in the order of the steps,
+  /// which is that of the positions unless the loop is reversed.
+  static bool is_loop_result(const LoopEdit& edit, NodeId node) {
     return std::ranges::find(edit.stacked, node) != edit.stacked.end() || (edit.is_next(node) && !edit.loop.reverse);
   }
 
-  /// Whether LoopSet::outside can compute it of all steps at once. `given`: also from what the loop gives.
-  bool can_be_outside(const LoopEdit& edit, NodeId node, bool given, int& left, bool& batched) {
+  /// Whether LoopSet::compute_outside can compute the node for all steps at once. `from_results`: also from the loop's
+  /// results.
+  bool can_compute_outside(const LoopEdit& edit, NodeId node, bool from_results, int& ops_left, bool& batched) {
     const Arena& body = edit.body.arena;
-    if (--left < 0) return false;
-    batched = edit.element(node) != nullptr || (given && is_given(edit, node));
+    if (--ops_left < 0) return false;
+    batched = edit.element(node) != nullptr || (from_results && is_loop_result(edit, node));
     if (batched || edit.capture(node) != nullptr || body.scalar_value(node)) return true;
     const expr::Op& op = body.op(node);
     const bool product = op.name == "dot";
@@ -233,23 +237,23 @@ class PlacedLoopRewriter : LoopSet {
     if (op.kind == Kind::Reduce && body.attrs(node).find("axes") == nullptr) return false;
     for (std::size_t i = 0; i < body.inputs(node).size(); ++i) {
       bool along = false;
-      if (!can_be_outside(edit, body.input(node, i), given, left, along)) return false;
-      // One matrix for all, and rows of all steps as the rows of one.
+      if (!can_compute_outside(edit, body.input(node, i), from_results, ops_left, along)) return false;
+      // The right matrix must be the same in all steps, and the left one has the rows of all steps.
       if (product && along != (i == 0)) return false;
       batched = batched || along;
     }
-    products_ = products_ || (product && pays(edit, node));
+    has_fast_product_ = has_fast_product_ || (product && is_faster_outside(edit, node));
     return true;
   }
 
-  /// Whether a product of all steps is better than one in each.
-  bool pays(const LoopEdit& edit, NodeId product) const {
+  /// Whether one product for all steps is faster than one in each step.
+  bool is_faster_outside(const LoopEdit& edit, NodeId product) const {
     if (on_gpu(edit)) return true;
     const Arena& body = edit.body.arena;
     const auto rows = body.known(body.representative(body.type(product).shape[0]));
     return (rows && *rows < few_rows) || bytes_of(edit, body.input(product, 1)) > expr::most_right_bytes_cpu;
   }
-  /// Of a matrix of the body, as it is now or as its sizes are stated; 0 where nothing is known of it.
+  /// The bytes of a matrix of the body, by its current or its stated sizes; 0 if they are unknown.
   std::int64_t bytes_of(const LoopEdit& edit, NodeId matrix) const {
     const Arena& body = edit.body.arena;
     while (edit.capture(matrix) == nullptr && body.op(matrix).name == "dimshuffle") matrix = body.input(matrix, 0);
@@ -271,8 +275,8 @@ class PlacedLoopRewriter : LoopSet {
   }
 
   std::vector<Place> place_;              // of each loop
-  std::vector<std::vector<bool>> needs_;  // of each loop, those whose results it needs
-  bool products_ = false;                 // whether what was looked at has any that pays
+  std::vector<std::vector<bool>> needs_;  // for each loop, the loops whose results it needs
+  bool has_fast_product_ = false;         // whether the last checked expression has a product that is faster outside
 };
 
 }  // namespace

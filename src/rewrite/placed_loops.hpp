@@ -1,4 +1,4 @@
-// Rewrites of loops that depend on where these run, once that is decided: what pays on one device does not on another.
+// Rewrites of loops that depend on their device: they are faster on one device and slower on another.
 #pragma once
 
 #include "rewrite/place.hpp"
@@ -6,10 +6,11 @@
 
 namespace croton::rewrite {
 
-/// As rules are named, with the reason of each.
+/// The names of these rewrites, with the reason of each.
 std::span<const Rule> placed_loop_rules();
 
-/// Merges loops, and moves products out of them. `placing`: as the graph will be placed. Whether anything changed.
+/// Merges loops, and moves products out of them. `placing` are the options of the placement that follows. Returns
+/// whether anything changed.
 bool rewrite_placed_loops(expr::Graph& graph, const PlaceOptions& placing, const Options& options, Fired& fired);
 
 }  // namespace croton::rewrite

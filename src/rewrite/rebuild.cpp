@@ -6,9 +6,9 @@ namespace croton::rewrite {
 
 using expr::NodeId;
 
-bool has_node(const expr::Graph& graph, const std::function<bool(NodeId)>& is_one) {
+bool has_node(const expr::Graph& graph, const std::function<bool(NodeId)>& matches) {
   for (NodeId id = 0; id < graph.arena.size(); ++id) {
-    if (is_one(id)) return true;
+    if (matches(id)) return true;
   }
   return false;
 }
@@ -28,7 +28,7 @@ bool rebuild(expr::Graph& graph, const std::function<NodeId(NodeId, const std::v
     if (to[id] == expr::no_node && std::ranges::equal(inputs, arena.inputs(id))) {
       to[id] = id;
     } else if (to[id] == expr::no_node) {
-      const expr::Attrs attrs = arena.attrs(id);  // making a node may move those that are there
+      const expr::Attrs attrs = arena.attrs(id);  // making a node may reallocate the arena
       to[id] = arena.make(arena.op(id), inputs, attrs, arena.node(id).place);
     }
     changed = changed || to[id] != id;

@@ -1,4 +1,4 @@
-// A graph with some of its nodes made others.
+// Replaces some nodes of a graph.
 #pragma once
 
 #include "expr/graph.hpp"
@@ -8,11 +8,11 @@
 
 namespace croton::rewrite {
 
-/// Whether any node of the arena is one of those: most graphs have none, and need not be walked further.
-bool has_node(const expr::Graph& graph, const std::function<bool(expr::NodeId)>& is_one);
+/// Whether any node of the arena matches: most graphs have none, and need no rebuild.
+bool has_node(const expr::Graph& graph, const std::function<bool(expr::NodeId)>& matches);
 
-/// Asks `make`, in the order of the graph, what each node that is needed and is no leaf becomes: it gets the node and
-/// what its inputs have become; no_node: the same op of these. Whether anything has changed.
+/// Calls `make`, in the order of the graph, with each needed node that is not a leaf and its new inputs, and uses the
+/// result instead of the node; for no_node, the same op with the new inputs. Returns whether anything changed.
 bool rebuild(expr::Graph& graph,
              const std::function<expr::NodeId(expr::NodeId node, const std::vector<expr::NodeId>& inputs)>& make);
 

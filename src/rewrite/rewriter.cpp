@@ -21,10 +21,10 @@ using expr::Term;
 
 namespace {
 
-// A rule that fires this often at one place loops: a bug that must not hang a compilation.
+// A rule that fires this often at one place does not terminate: a bug that must not hang a compilation.
 constexpr int max_firings_at_one_place = 1000;
 
-/// Rules are read once in a process.
+/// The parsed rules; each group is parsed once in a process.
 const std::vector<CompiledRule>& compiled(std::span<const Rule> rules) {
   static std::mutex mutex;
   static std::map<const Rule*, std::vector<CompiledRule>> all;
@@ -36,8 +36,8 @@ const std::vector<CompiledRule>& compiled(std::span<const Rule> rules) {
   return at->second;
 }
 
-/// Whether finite constants gave a finite one, and a product has not lost digits below the normal numbers: x times 1e30
-/// times 1e30 may be a number where x times their product is not.
+/// Whether the result of finite constants is finite, and a product is not subnormal: x times 1e30 times 1e30 may be
+/// finite when x times their product is not.
 bool keeps_range(std::string_view op, const expr::Scalar& value, const std::vector<expr::Scalar>& from) {
   if (!is_float(value.dtype)) return true;
   const auto is = [&](auto property) {

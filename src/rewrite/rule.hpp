@@ -1,5 +1,5 @@
 // A rewrite rule is a row: a name, its text in the language of printed graphs with holes (`x`, `c:const`, `axis=A`), a
-// condition, and the reason. Where text ends, the right side is a function in the same row, with the same tests.
+// condition, and the reason. If text cannot express the right side, the row has a function, with the same tests.
 #pragma once
 
 #include "expr/graph.hpp"
@@ -26,11 +26,11 @@ struct Rule {
 
 struct Group {
   std::string_view name;
-  std::string_view measure;  // what each rule lowers, so that the group ends
+  std::string_view measure;  // what each rule lowers, so that the group terminates
   std::span<const Rule> rules;
 };
 
-/// In the order in which they run; the reason of the order stands in pipeline.cpp.
+/// In the order in which they run; pipeline.cpp explains the order.
 std::span<const Rule> canonical_rules();
 std::span<const Rule> stability_rules();
 std::span<const Rule> filter_rules();

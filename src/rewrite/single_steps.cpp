@@ -21,7 +21,7 @@ bool has_single_step(const Arena& arena, NodeId node) {
   return arena.op(node).kind == expr::Kind::Loop && arena.known(arena.input(node, Loop::steps_input)) == 1;
 }
 
-/// The only step of a loop, in the graph that has the loop.
+/// Inlines the only step of a loop into the graph of the loop.
 class SingleStep {
  public:
   /// `inputs`: of the loop.
@@ -32,15 +32,15 @@ class SingleStep {
         place_(place),
         body_(loop.body->graph()),
         copy_(body_, graph) {
-    const auto stands_for = [&](std::size_t input, NodeId node) { copy_.put(body_.inputs[input].node, node); };
+    const auto bind_input = [&](std::size_t input, NodeId node) { copy_.bind(body_.inputs[input].node, node); };
     for (std::size_t i = 0; i < loop.sequences; ++i)
-      stands_for(Loop::element_of(i), row(inputs[loop.sequence_input(i)], 0));
+      bind_input(Loop::element_of(i), row(inputs[loop.sequence_input(i)], 0));
     for (std::size_t t = 0; t < loop.taps.size(); ++t)
-      stands_for(loop.tap_of(t), row(initial(loop.taps[t].state), loop.taps[t].offset));
-    for (std::size_t k = 0; k < loop.captures; ++k) stands_for(loop.captured(k), inputs[loop.capture_input(k)]);
+      bind_input(loop.tap_of(t), row(initial(loop.taps[t].state), loop.taps[t].offset));
+    for (std::size_t k = 0; k < loop.captures; ++k) bind_input(loop.captured(k), inputs[loop.capture_input(k)]);
   }
 
-  /// The loop's result; no_node where the body cannot be had outside of a loop.
+  /// The loop's result; no_node if the body cannot be inlined.
   NodeId result() {
     switch (loop_.result) {
       case LoopResult::steps:
@@ -49,7 +49,7 @@ class SingleStep {
         return as_row(output(loop_.stacked_output(loop_.index)));
       case LoopResult::last:
         if (loop_.rows[loop_.index] == 1) return as_row(output(Loop::next_row(loop_.index)));
-        return behind_first(history());
+        return without_first_row(history());
       case LoopResult::history:
         return history();
     }
@@ -61,11 +61,11 @@ class SingleStep {
   NodeId row(NodeId rows, std::int64_t at) {
     return arena_.make("subtensor", {rows, arena_.integer(at)}, {{"spec", Ints{0, 1, 0, 1}}}, place_);
   }
-  NodeId behind_first(NodeId rows) {
+  NodeId without_first_row(NodeId rows) {
     if (rows == no_node) return no_node;
     return arena_.make("subtensor", {rows, arena_.integer(1)}, {{"spec", Ints{1, 1, 0, 1}}}, place_);
   }
-  /// As the only row of an array.
+  /// The element as the only row of an array.
   NodeId as_row(NodeId element) {
     if (element == no_node) return no_node;
     Ints pattern = expr::all_axes(arena_.type(element).rank());
@@ -98,7 +98,7 @@ bool inline_single_steps(Graph& graph, const Options& options, Fired& fired) {
   if (!has_node(graph, [&](NodeId id) { return has_single_step(graph.arena, id); })) return false;
   return rebuild(graph, [&](NodeId id, const std::vector<NodeId>& inputs) {
     if (!has_single_step(graph.arena, id)) return no_node;
-    // Results of one loop make the same nodes, which are there only once.
+    // The results of one loop make the same nodes, which exist only once.
     const Loop loop(graph.arena.attrs(id), inputs.size());
     const NodeId made = SingleStep(graph, loop, inputs, graph.arena.node(id).place).result();
     if (made != no_node) ++fired[single_step_rule.name];

@@ -1,4 +1,4 @@
-// Loops of one step, which need no loop.
+// Inlining of loops of one step.
 #pragma once
 
 #include "rewrite/rewriter.hpp"
@@ -9,8 +9,8 @@ inline constexpr Rule single_step_rule{.name = "loop-single-step",
                                        .text = "loop",
                                        .reason = "a loop of one step is what its body does, which fuses with the rest"};
 
-/// Puts the bodies of loops whose number of steps is stated as 1 in their place. Whether there were any; such loops in
-/// these bodies are left for another time.
+/// Replaces loops whose number of steps is stated as 1 by their bodies. Returns whether there were any; such loops
+/// inside these bodies need another call.
 bool inline_single_steps(expr::Graph& graph, const Options& options, Fired& fired);
 
 }  // namespace croton::rewrite

@@ -1,4 +1,4 @@
-// Axes added, dropped, moved and stated: dimshuffles and shapes by other names.
+// Functions that add, drop, move or state axes, composed of dimshuffle and specify_shape; filled arrays.
 #include <croton/views.hpp>
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 
 namespace croton::ops {
 
-Variable stated(const Variable& x, const std::vector<std::optional<Operand>>& shape, std::string_view why) {
+Variable require_shape(const Variable& x, const std::vector<std::optional<Operand>>& shape, std::string_view why) {
   std::vector<Variable> inputs{x};
   expr::Ints axes;
   std::int64_t axis = -1;
@@ -30,10 +30,10 @@ Variable stated(const Variable& x, const std::vector<std::optional<Operand>>& sh
   return builder::apply("specify_shape", inputs, {{"axes", axes}, {"why", std::string(why)}}, x.where());
 }
 
-Variable stated(const Variable& x, int axis, const Operand& size, std::string_view why) {
+Variable require_shape(const Variable& x, int axis, const Operand& size, std::string_view why) {
   std::vector<std::optional<Operand>> shape(x.type().rank());
   base::nth(shape, axis) = size;
-  return stated(x, shape, why);
+  return require_shape(x, shape, why);
 }
 
 }  // namespace croton::ops
@@ -92,7 +92,7 @@ Variable moveaxis(Operand x, const std::vector<int>& from, const std::vector<int
     throw ValueError(fmt::format("moveaxis ({}): {}: {} axes to {} positions; as many are needed", describe(x.where),
                                  describe(x.variable), from.size(), to.size()));
   }
-  normal_axes(from, rank, "moveaxis", x);  // for its errors: the order of both counts
+  normal_axes(from, rank, "moveaxis", x);  // for its errors only: the axes must keep their order
   normal_axes(to, rank, "moveaxis", x);
   const auto normal = [&](int axis) { return axis < 0 ? axis + rank : axis; };
   std::vector<int> order(x.variable.type().rank(), -1), rest = in_order(rank);
@@ -134,16 +134,16 @@ Variable specify_shape(Operand x, const std::vector<std::optional<Operand>>& sha
                                 describe(x.where), describe(x.variable), shape.size(), x.variable.rank()));
   }
   for (const std::optional<Operand>& size : shape) {
-    if (size) ops::take_line(*size, x.where);
+    if (size) ops::replace_line(*size, x.where);
   }
-  return ops::stated(x.variable, shape, "the size that was stated must be the size that is there");
+  return ops::require_shape(x.variable, shape, "the size that was stated must be the size that is there");
 }
 
 Variable addbroadcast(Operand x, const std::vector<int>& axes) {
   const builder::OriginScope origin(x.where);
   std::vector<std::optional<Operand>> shape(x.variable.type().rank());
   for (const int axis : normal_axes(axes, x.variable.rank(), "addbroadcast", x)) base::nth(shape, axis) = Operand(1);
-  return ops::stated(x.variable, shape, "an axis that broadcasts must have size 1");
+  return ops::require_shape(x.variable, shape, "an axis that broadcasts must have size 1");
 }
 
 Variable unbroadcast(Operand x, const std::vector<int>& axes) {
@@ -153,7 +153,7 @@ Variable unbroadcast(Operand x, const std::vector<int>& axes) {
   for (const Variable& size : x.variable.shape()) sizes.emplace_back(size);
   for (const int axis : normal_axes(axes, x.variable.rank(), "unbroadcast", x)) {
     if (!x.variable.type().broadcasts(axis)) continue;
-    // A size that is computed, so that the type does not state it; rewriting finds that it is 1.
+    // A computed size, so that the type does not state it; rewriting finds that it is 1.
     base::nth(sizes, axis) = maximum(Operand(1), Operand(1));
     changes = true;
   }

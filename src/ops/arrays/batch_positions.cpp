@@ -1,5 +1,5 @@
-// Reads and writes at positions, for a batch: positions that differ within the batch are told apart by one more index,
-// the number within the batch.
+// Batching rules of reads and writes at positions: positions that differ within the batch get one more index, the
+// element of the batch.
 #include <croton/ops.hpp>
 #include <croton/views.hpp>
 
@@ -26,7 +26,7 @@ std::vector<int> moved(int rank, int from, int to) {
   return order;
 }
 
-/// The batch axis in front of `rank` axes, whatever of them `x` has.
+/// The batch axis, followed by `rank` axes, of which `x` may lack the first ones.
 Variable aligned(const Variable& x, int rank) {
   std::vector<int> pattern{0};
   for (int axis = x.rank(); axis < rank + 1; ++axis) pattern.push_back(broadcast_axis);
@@ -48,7 +48,7 @@ Batched batch_gather(const BatchContext& c) {
     ++plan.at;
     return {gather(c.inputs[0], indices, plan, c.node.where)};
   }
-  // How many axes the positions have by themselves.
+  // The number of axes of the positions without the batch.
   const int block = base::to_int(c.node.type.rank() + indices.size() - c.node.inputs[0].type().rank());
   for (std::size_t i = 0; i < indices.size(); ++i) {
     if (c.batched[i + 1]) indices[i] = aligned(indices[i], block);
@@ -60,7 +60,8 @@ Batched batch_gather(const BatchContext& c) {
   indices.insert(indices.begin(), aligned(arange(c.size), block));
   plan.axes.insert(plan.axes.begin(), 0);
   plan.at = 0;
-  // The batch, the positions' axes, those that are left; the positions' go where they were.
+  // The result has the batch, the axes of the positions, then the others; the axes of the positions go back to their
+  // place.
   const Variable result = gather(c.inputs[0], indices, plan, c.node.where);
   std::vector<int> order{0};
   for (int axis = 0; axis < at; ++axis) order.push_back(1 + block + axis);
@@ -72,7 +73,7 @@ Batched batch_gather(const BatchContext& c) {
 Batched batch_pick(const BatchContext& c) {
   if (!c.batched[0]) return {builder::apply(*c.node.op, c.inputs, c.node.attrs, c.node.where)};
   const int block = base::to_int(c.node.type.rank());
-  // Each reads its own row, and 0 outside of that.
+  // Each vector is read at its own positions; outside of it the result is 0.
   const Variable &at = c.inputs[1], n = c.inputs[0].shape(1);
   const Variable positions = at + aligned(arange(c.size), block) * n;
   const Variable inside = (at >= 0) & (at < n);
@@ -80,7 +81,7 @@ Batched batch_pick(const BatchContext& c) {
 }
 
 Batched batch_scatter(const BatchContext& c) {
-  // x, idx, the order of idx, y.
+  // The inputs are x, idx, the order of idx, y.
   const bool inc = c.node.attrs.integer("inc") != 0;
   if (!c.batched[1]) {
     const Variable x = c.repeated(0), y = c.repeated(3);
@@ -90,7 +91,7 @@ Batched batch_scatter(const BatchContext& c) {
         c.node.attrs, c.node.where);
     return {dimshuffle(result, moved(result.rank(), 1, 0))};
   }
-  // The rows of the whole batch are one list of rows; a position outside stays outside.
+  // The rows of the whole batch become one list of rows; a position outside of its element stays outside of the list.
   const Variable x = c.repeated(0), y = c.repeated(3), idx = c.inputs[1];
   const Variable rows = x.shape(1);
   const Variable inside = (idx >= 0) & (idx < rows);

@@ -1,6 +1,6 @@
-// Results whose size is found by computing it, composed of running sums, sorting and searching: the k-th true element
-// is where a running count first reaches k + 1. The count is an integer scalar that sizes depend on: the host reads it
-// back (a fresh size), and what follows is bound to it.
+// Results whose size depends on data, composed of running sums, sorting and searching: the k-th true element is where a
+// running count first reaches k + 1. The count is an integer scalar on which sizes depend: the host reads it back as a
+// new size, and the kernels that follow are bound to that size.
 #include <croton/ops.hpp>
 #include <croton/sorting.hpp>
 #include <croton/views.hpp>
@@ -16,11 +16,11 @@
 namespace croton {
 namespace {
 
-[[noreturn]] void refuse(std::string_view op, const Operand& x, std::string_view why) {
+[[noreturn]] void throw_type_error(std::string_view op, const Operand& x, std::string_view why) {
   throw TypeError(fmt::format("{} ({}): {}: {}", op, builder::describe(x.where), builder::describe(x.variable), why));
 }
 
-/// The numbers, which must be at least 0 and below `size` where the result is computed (IndexError).
+/// The numbers, checked to be at least 0 and below `size` when the result is computed (IndexError).
 Variable checked(const Variable& x, const Variable& size, const std::string& message, Where where) {
   return builder::apply("checked_index", {ops::whole_index(x), size}, {{"message", message}}, where);
 }
@@ -30,7 +30,7 @@ Variable not_negative(const Variable& x, const std::string& message, Where where
 
 Variable flat(const Variable& x) { return x.rank() == 1 ? x : flatten(x); }
 
-/// Where the elements of a vector are not 0.
+/// The positions of the elements of a vector that are not 0.
 Variable positions_of(const Variable& flags) {
   const Variable ones = cast(neq(flags, 0), DType::int64);
   return searchsorted(cumsum(ones), arange(sum(ones)) + 1);
@@ -49,7 +49,8 @@ Variable rows_along(const Variable& x, int axis) {
 
 Variable flatnonzero(Operand x) {
   const builder::OriginScope origin(x.where);
-  if (x.variable.rank() == 0) refuse("nonzero", x, "a scalar has no positions; flatten it, or compare it with 0");
+  if (x.variable.rank() == 0)
+    throw_type_error("nonzero", x, "a scalar has no positions; flatten it, or compare it with 0");
   return positions_of(flat(x.variable));
 }
 
@@ -70,7 +71,7 @@ Variable nonzero_matrix(Operand x) {
   const std::vector<Variable> indices = nonzero(x);
   const Variable axis = dimshuffle(arange(x.variable.rank()), {0, broadcast_axis});
   Variable rows = dimshuffle(indices[0], {broadcast_axis, 0});
-  // All rows at once; the broadcast with `axis` makes as many as there are axes.
+  // Computes all rows at once; the broadcast with `axis` makes one row per axis.
   rows = where(eq(axis, 0), rows, 0);
   for (int d = 1; d < x.variable.rank(); ++d)
     rows = where(eq(axis, d), dimshuffle(base::nth(indices, d), {broadcast_axis, 0}), rows);
@@ -84,7 +85,7 @@ Variable nonzero_values(Operand x) {
 
 Variable compress(Operand condition, Operand x, std::optional<int> axis) {
   const builder::OriginScope origin(x.where);
-  if (condition.variable.rank() != 1) refuse("compress", condition, "the condition is a vector");
+  if (condition.variable.rank() != 1) throw_type_error("compress", condition, "the condition is a vector");
   const auto [lines, at] = ops::flat_or_axis(x, axis, "compress");
   const Variable chosen = checked(positions_of(condition.variable), lines.shape(at),
                                   "compress: the condition is true at {}, where the axis has ended", x.where);
@@ -100,7 +101,7 @@ Variable repeat(Operand x, Operand repeats, std::optional<int> axis) {
   const builder::OriginScope origin(x.where);
   const Variable& times = repeats.variable;
   if (!is_integer(times.dtype()) || times.rank() > 1)
-    refuse("repeat", repeats, "repeats are an integer scalar or an integer vector");
+    throw_type_error("repeat", repeats, "repeats are an integer scalar or an integer vector");
   const auto [lines, at] = ops::flat_or_axis(x, axis, "repeat");
   if (times.rank() == 0) {
     if (times.is_constant() && times.node()->value.as_double(0) < 0)
@@ -110,7 +111,7 @@ Variable repeat(Operand x, Operand repeats, std::optional<int> axis) {
   }
   const Variable counts =
       alloc(not_negative(times, "repeat: an element is to be repeated {} times", x.where), {lines.shape(at)});
-  // What does not fit is negative where it is first beyond, and -1 is no size.
+  // A sum that overflows int64 is negative at its first overflow; then the size is -1, which is an error.
   const Variable ends = cumsum(counts), total = where(all(ends >= 0), sum(counts), -1);
   return ops::take_along(lines, searchsorted(ends, ops::numbers_below(total, x.where), Side::right), at);
 }
@@ -137,11 +138,11 @@ Variable bincount(Operand x, std::optional<Operand> weights, std::int64_t minlen
   const builder::OriginScope origin(x.where);
   const Variable& numbers = x.variable;
   if (numbers.rank() != 1 || !is_discrete(numbers.dtype()) || numbers.dtype() == DType::uint64)
-    refuse("bincount", x, "a vector of integers that int64 can hold is taken");
+    throw_type_error("bincount", x, "a vector of integers that int64 can hold is taken");
   if (minlength < 0)
     throw ValueError(fmt::format("bincount ({}): a minlength of {}", builder::describe(x.where), minlength));
   const Variable bins = not_negative(numbers, "bincount: {} is below 0, or more than there can be numbers", x.where);
-  // The largest number and 1; of nothing 0, which one more element gives.
+  // The largest number plus 1; one more element makes it 0 for an empty vector.
   const Variable number = arange(bins.shape(0) + 1), n = bins.shape(0);
   const Variable needed = max(ops::pick(bins + 1, where(number < n, number, -1)));
   Variable amounts = weights ? weights->variable : ones_like(bins);

@@ -1,4 +1,4 @@
-// Running sums and products, and the linear recurrence that the gradient of the latter needs.
+// Running sums and products, and the linear recurrence for the gradient of running products.
 #include <croton/ops.hpp>
 #include <croton/sorting.hpp>
 
@@ -54,7 +54,7 @@ RoutineWork cumulate_work(const RoutineSizes& s) {
   return work;
 }
 
-/// Part by part, as kernels multiply: std::complex looks for infinities that are lost so.
+/// Multiplies real and imaginary parts as kernels do: std::complex recovers infinities, kernels do not.
 std::complex<double> multiplied(std::complex<double> a, std::complex<double> b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
@@ -95,17 +95,17 @@ Array evaluate_cumulate(const EvaluateContext& c) {
   return expr::array_of(result, c.dtype, c.shape);
 }
 
-expr::Attrs turned(const GradientContext& c) {
+expr::Attrs reversed_attrs(const GradientContext& c) {
   return {{"axis", c.node.attrs.integer("axis")}, {"reverse", std::int64_t{!is_reversed(c.node.attrs)}}};
 }
 
-/// Each element's gradient is the sum of those of all results that it is part of.
+/// The gradient of an element is the sum of the gradients of all results that contain it.
 std::vector<Variable> cumsum_gradient(const GradientContext& c) {
-  return {builder::apply("cumsum", {c.gradient}, turned(c), c.node.where)};
+  return {builder::apply("cumsum", {c.gradient}, reversed_attrs(c), c.node.where)};
 }
 
-/// The neighbour along the axis, one step against the direction of walking; 0 where there is none.
-Variable one_before(const Variable& x, int axis, bool reversed) {
+/// The previous element in the direction of the recurrence; 0 for the first one.
+Variable previous(const Variable& x, int axis, bool reversed) {
   const auto spec = [&](expr::Ints own) {
     expr::Ints all;
     for (int d = 0; d < axis; ++d) all.insert(all.end(), {1, 0, 0, 1});
@@ -124,24 +124,25 @@ Variable one_before(const Variable& x, int axis, bool reversed) {
                         where);
 }
 
-/// 1 at the first element that is walked, 0 elsewhere, of a shape that broadcasts along x.
-Variable first_one(const Variable& x, int axis, bool reversed) {
+/// 1 at the first element of the recurrence, 0 elsewhere; it broadcasts against x.
+Variable first_indicator(const Variable& x, int axis, bool reversed) {
   const Variable length = x.shape(axis);
   const Variable is_first = eq(arange(length), reversed ? length - 1 : constant(Array(std::int64_t{0})));
   return along_axis(cast(is_first, x.dtype()), axis, x.rank());
 }
 
-/// Exact with zeros: dx[j] is the product of all before x[j] times s[j] = g[j] + x[j+1] s[j+1], without a division.
+/// dx[j] is the product of all elements before x[j] times s[j] = g[j] + x[j+1] s[j+1]. There is no division, so that
+/// zeros are exact.
 std::vector<Variable> cumprod_gradient(const GradientContext& c) {
   const int axis = c.node.attrs.axis();
   const bool reversed = is_reversed(c.node.attrs);
-  const Variable in_front = one_before(c.output, axis, reversed) + first_one(c.output, axis, reversed);
-  expr::Attrs attrs = turned(c);
+  const Variable before = previous(c.output, axis, reversed) + first_indicator(c.output, axis, reversed);
+  expr::Attrs attrs = reversed_attrs(c);
   attrs.set("shifted", std::int64_t{1});
-  return {in_front * builder::apply("linear_recurrence", {c.input(0), c.gradient}, attrs, c.node.where)};
+  return {before * builder::apply("linear_recurrence", {c.input(0), c.gradient}, attrs, c.node.where)};
 }
 
-// ---- linear_recurrence: a, b -> y[i] = b[i] + a[i] y[i-1]; shifted: a[i-1] in the place of a[i] ----
+// ---- linear_recurrence: a, b -> y[i] = b[i] + a[i] y[i-1]; shifted: a[i-1] instead of a[i] ----
 
 InferredType infer_recurrence(InferContext& c) {
   line_axis(c, 0);
@@ -185,15 +186,16 @@ Array evaluate_recurrence(const EvaluateContext& c) {
   return expr::array_of(result, c.dtype, c.shape);
 }
 
-/// b gets the recurrence of the gradient the other way; a that, times the y that it was multiplied with.
+/// The gradient of b is the reversed recurrence of the result's gradient; that of a is this, times the y that a was
+/// multiplied with.
 std::vector<Variable> recurrence_gradient(const GradientContext& c) {
   const bool reversed = is_reversed(c.node.attrs), shifted = c.node.attrs.integer_or("shifted", 0) != 0;
-  expr::Attrs attrs = turned(c);
+  expr::Attrs attrs = reversed_attrs(c);
   attrs.set("shifted", std::int64_t{!shifted});
   const Variable terms = builder::apply("linear_recurrence", {c.input(0), c.gradient}, attrs, c.node.where);
   const int axis = c.node.attrs.axis();
   const Variable factors =
-      shifted ? one_before(terms, axis, !reversed) * c.output : terms * one_before(c.output, axis, reversed);
+      shifted ? previous(terms, axis, !reversed) * c.output : terms * previous(c.output, axis, reversed);
   return {factors, terms};
 }
 
@@ -242,7 +244,7 @@ void register_cumulate(Registry& registry) {
 namespace croton {
 namespace {
 
-/// Converts, runs along the lines, converts.
+/// Converts to the accumulation dtype, applies the op along the lines, and converts to the result's dtype.
 Variable cumulate(std::string_view name, const Operand& x, std::optional<int> axis, std::optional<DType> dtype,
                   std::optional<DType> acc_dtype) {
   const builder::OriginScope origin(x.where);

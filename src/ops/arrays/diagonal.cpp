@@ -1,4 +1,4 @@
-// Diagonals and triangles of matrices: comparisons of row and column numbers, which kernels make up as they go.
+// Diagonals and triangles of matrices: comparisons of row and column numbers, which kernels compute from the index.
 #include <croton/views.hpp>
 
 #include <fmt/format.h>
@@ -71,7 +71,7 @@ Variable triu(Operand x, Operand k) {
   const builder::OriginScope origin(x.where);
   demand_matrix("triu", x);
   ops::demand_whole("triu", x, "the diagonal", k);
-  // Not <= k - 1, which the lowest k does not have.
+  // Not <= k - 1, which overflows for the lowest k.
   return where(diagonals(x) < ops::whole_index(k.variable), zero_of(x.variable), x);
 }
 
@@ -81,7 +81,7 @@ Variable diag(Operand x, Operand k) {
   ops::demand_whole("diag", x, "the diagonal", k);
   const Variable offset = ops::whole_index(k.variable), before = maximum(offset, 0);
   const Variable n = x.variable.shape(0) + abs(offset);
-  // On and above the main diagonal the column counts, below it the row does, and both begin |k| later.
+  // The element in column j is x[j - max(k, 0)]: for k < 0 the rows begin |k| later, for k >= 0 the columns do.
   const Variable row = pad(x, {{before, n - x.variable.shape(0) - before}});
   return where(square_mask(n, {}, offset, true), shape_padleft(row), zero_of(x.variable));
 }
@@ -96,7 +96,7 @@ Variable diagonal(Operand x, Operand offset, int axis1, int axis2) {
   const Variable k = ops::whole_index(offset.variable), down = maximum(-k, 0), right = maximum(k, 0);
   const Variable count = minimum(moved.shape(-2) - down, moved.shape(-1) - right);
   const Variable at = arange(maximum(count, 0));
-  // All of them lie inside.
+  // All positions are inside.
   const std::int64_t last = rank - 2;
   return ops::gather(moved, {at + down, at + right}, {.axes = {last, last + 1}, .at = last, .mode = IndexMode::clip},
                      x.where);

@@ -1,5 +1,5 @@
-// gather: elements at positions that integer arrays give. Kernels read through it as through a view; each position is
-// checked where it is used, and nothing is read outside.
+// gather: elements at positions from integer arrays. Kernels read through it as through a view; each position is
+// checked where it is used, and no read is out of bounds.
 #include "ops/arrays/gather.hpp"
 
 #include <croton/views.hpp>
@@ -34,7 +34,7 @@ using expr::InferContext;
 using expr::InferredType;
 using expr::NodeId;
 
-std::size_t block_rank(const auto& shapes) {  // of the inputs behind the first
+std::size_t block_rank(const auto& shapes) {  // of the inputs after the first
   std::size_t rank = 0;
   for (std::size_t i = 1; i < shapes.size(); ++i) rank = std::max(rank, shapes[i].size());
   return rank;
@@ -51,7 +51,7 @@ void check_plan(const InferContext& c, const GatherPlan& plan) {
   if (plan.at < 0 || plan.at > rank - count) c.type_error("the place of the indices' axes is not sound");
 }
 
-/// The sizes of all indices together, by the rule of elementwise ops.
+/// The broadcast sizes of all indices, by the rule of elementwise ops.
 std::vector<Dim> block_shape(InferContext& c) {
   std::size_t rank = 0;
   for (std::size_t i = 1; i < c.inputs.size(); ++i) rank = std::max(rank, c.inputs[i].shape.size());
@@ -82,7 +82,7 @@ InferredType infer_gather(InferContext& c) {
   }
   result.shape.insert(result.shape.begin() + plan.at, block.begin(), block.end());
   if (plan.mode == IndexMode::raise) return result;
-  // Nothing can be taken from an empty axis, but nothing may.
+  // An empty axis has no elements to take; only a gather of no elements is valid.
   Dim count = c.constant(1);
   for (const Dim size : block) count = c.apply("mul", count, size);
   const Dim none = c.apply("eq", count, c.constant(0));
@@ -94,16 +94,16 @@ InferredType infer_gather(InferContext& c) {
   return result;
 }
 
-/// The index of x that the element of the result at `index` is read at, and under which condition (no_node: always).
-struct Place {
+/// The index of x that an element of the result reads, and the condition of the read (no_node: always).
+struct ReadIndex {
   std::vector<NodeId> at;
   NodeId inside = expr::no_node;
 };
 
-Place place_of(ElementContext& c, const GatherPlan& plan) {
+ReadIndex read_index(ElementContext& c, const GatherPlan& plan) {
   Arena& body = c.body;
   const std::size_t block = block_rank(c.input_shapes), first = base::to_size(plan.at);
-  Place place{std::vector<NodeId>(c.input_shapes[0].size(), expr::no_node)};
+  ReadIndex place{std::vector<NodeId>(c.input_shapes[0].size(), expr::no_node)};
   for (std::size_t i = 0; i < plan.axes.size(); ++i) {
     const std::size_t axis = base::to_size(plan.axes[i]);
     const auto& shape = c.input_shapes[i + 1];
@@ -115,7 +115,7 @@ Place place_of(ElementContext& c, const GatherPlan& plan) {
     const NodeId given = body.cast(c.read(i + 1, index), DType::int64), size = c.input_shapes[0][axis];
     const NodeId zero = body.integer(0);
     NodeId& at = place.at[axis];
-    // What counts an axis of that size lies inside it.
+    // The index along an axis of the same size is always inside.
     const auto counted = std::ranges::find(c.index, given);
     if (given == zero ? body.known(size).value_or(0) > 0
                       : counted != c.index.end() && base::nth(c.shape, counted - c.index.begin()) == size) {
@@ -141,11 +141,11 @@ Place place_of(ElementContext& c, const GatherPlan& plan) {
 }
 
 NodeId gather_element(ElementContext& c) {
-  const Place place = place_of(c, plan_of(c.attrs));
+  const ReadIndex place = read_index(c, plan_of(c.attrs));
   return place.inside == expr::no_node ? c.read(0, place.at) : c.read_if(place.inside, 0, place.at);
 }
 
-std::int64_t plain_position(std::int64_t given, std::int64_t size, const GatherPlan& plan, std::size_t i) {
+std::int64_t normal_position(std::int64_t given, std::int64_t size, const GatherPlan& plan, std::size_t i) {
   if (plan.mode == IndexMode::wrap) return expr::apply_integers(expr::op(expr::Core::mod), given, size);
   if (plan.mode == IndexMode::clip) return std::max<std::int64_t>(0, std::min(given, size - 1));
   const std::int64_t at = given < 0 ? given + size : given;
@@ -180,7 +180,7 @@ Array evaluate_gather(const EvaluateContext& c) {
         for (std::size_t d = 0; d < p.shape().size(); ++d) {
           from = from * p.shape()[d] + (p.shape()[d] == 1 ? 0 : index[first + block - p.shape().size() + d]);
         }
-        position = plain_position(base::nth(p.data<std::int64_t>(), from), x.shape()[axis], plan, k++);
+        position = normal_position(base::nth(p.data<std::int64_t>(), from), x.shape()[axis], plan, k++);
       } else {
         position = index[next++];
       }
@@ -243,7 +243,7 @@ Variable normal_positions(const Variable& indices, const Variable& size, IndexMo
 
 Variable write_gathered(const Variable& x, const std::vector<Variable>& indices, const GatherPlan& plan,
                         const Variable& y, bool inc) {
-  // The indexed axes in front and made one, and the positions along it.
+  // Moves the indexed axes to the front and merges them; computes the positions along the merged axis.
   const int rank = x.rank(), count = base::to_int(plan.axes.size());
   std::vector<int> order(plan.axes.begin(), plan.axes.end());
   for (int axis = 0; axis < rank; ++axis) {
@@ -263,7 +263,7 @@ Variable write_gathered(const Variable& x, const std::vector<Variable>& indices,
     n = n * size;
   }
   merged[0] = n;
-  // The axes of the indices in front of y, and made one. All indices together may be smaller than each says alone.
+  // Moves the axes of the indices to the front of y and merges them. The number of rows is the size of the positions.
   const int block = positions.rank();
   std::vector<int> y_order = expr::axes_from(base::to_int(plan.at), block);
   for (int axis = 0; axis < y.rank(); ++axis) {
@@ -329,7 +329,7 @@ Variable take_along_axis(Operand x, Operand indices, int axis) {
   ops::GatherPlan plan;
   std::vector<Variable> all;
   for (int d = 0; d < rank; ++d) {
-    // An axis of size 1 of x is read again and again.
+    // An axis of x of size 1 is broadcast.
     const bool repeats = x.variable.type().broadcasts(d);
     plan.axes.push_back(d);
     if (d == along) {
@@ -348,7 +348,7 @@ Variable choose(Operand a, const std::vector<Variable>& choices, IndexMode mode)
   if (choices.empty())
     throw ValueError(
         fmt::format("choose ({}): {}: there is nothing to choose from", describe(a.where), describe(a.variable)));
-  // All of one shape, by adding nothing.
+  // Broadcasts all choices to one shape.
   Variable zero = zeros_like(cast(a, DType::bool_));
   for (const Variable& choice : choices) zero = zero & zeros_like(cast(choice, DType::bool_));
   std::vector<Operand> shape;

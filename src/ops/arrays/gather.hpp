@@ -1,5 +1,4 @@
-// Reading at positions that integer arrays give, and writing there: what indexing by arrays, take and their gradients
-// are made of.
+// Reads and writes at positions from integer arrays, for indexing by arrays, take and their gradients.
 #pragma once
 
 #include <croton/indexing.hpp>
@@ -10,29 +9,31 @@
 
 namespace croton::ops {
 
-/// x[..., indices, ...]: indices[i] along axis axes[i] (rising), all broadcast; their axes stand before axis `at` of
-/// those that are left.
+/// x[..., indices, ...]: indices[i] along axis axes[i] (increasing), broadcast together; their axes are inserted before
+/// axis `at` of the other axes.
 struct GatherPlan {
   expr::Ints axes;
   std::int64_t at = 0;
   IndexMode mode = IndexMode::raise;
-  bool nested = false;  // x is itself made by the same x[...] of the user: writing to the part writes to what x is of
+  /// x is the result of the basic indices of the same x[...]: a write to the part writes to the variable below x.
+  bool nested = false;
 };
 Variable gather(const Variable& x, const std::vector<Variable>& indices, const GatherPlan& plan, Where where);
 /// The plan of a gather node.
 GatherPlan plan_of(const expr::Attrs& attrs);
 
-/// x with `y` (of the shape of the gather) written or added there. Positions that are named twice: all are added, the
-/// last is written.
+/// x with `y` (of the shape of the gather) written or added at the positions. For repeated positions all values are
+/// added, or the last one is written.
 Variable write_gathered(const Variable& x, const std::vector<Variable>& indices, const GatherPlan& plan,
                         const Variable& y, bool inc);
 
-/// int64 positions from 0 to size - 1: by mode wrapped, clipped or checked (IndexError that names the axis).
+/// The indices as int64 positions from 0 to size - 1: wrapped, clipped or checked by mode (IndexError that names the
+/// axis).
 Variable normal_positions(const Variable& indices, const Variable& size, IndexMode mode, std::int64_t axis);
 
-/// What a position outside an axis raises; {} is the position, {size} the axis's size.
+/// The message for a position outside of an axis; {} is the position, {size} the size of the axis.
 std::string outside_message(std::int64_t axis);
-/// The message with {size} filled in: a number, or {e3}, which stands for what the launch is given.
+/// The message with {size} replaced by a number, or by {e3}, a size that the launch fills in.
 std::string name_size(std::string message, const expr::Arena& body, expr::NodeId size);
 std::string name_size(std::string message, std::int64_t size);
 

@@ -1,4 +1,4 @@
-// Generators, whose elements follow from the index alone, and checks, which pass a value on if a condition holds.
+// Generators, whose elements are functions of the index, and checks, which return a value if a condition holds.
 #include <croton/ops.hpp>
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ InferredType infer_arange(InferContext& c) {
     c.type_error("start and step must be scalars of one dtype");
   }
   const expr::Dim count = c.value_of(0);
-  if (c.inputs[2].dtype == DType::int64) {  // n // n is 1 for all n but 0
+  if (c.inputs[2].dtype == DType::int64) {  // n // n is 1 for all n except 0
     const expr::Dim step = c.value_of(2);
     c.require_equal(c.apply("floor_divide", step, step), c.constant(1), "the step of arange must not be 0");
   }
@@ -40,7 +40,7 @@ InferredType infer_arange(InferContext& c) {
 }
 
 NodeId arange_element(ElementContext& c) {
-  // Whole numbers are index arithmetic, which folds.
+  // Integers are index arithmetic, which folds.
   if (c.dtype == DType::int64)
     return c.body.size_arithmetic("add", c.read(1, {}), c.body.size_arithmetic("mul", c.index[0], c.read(2, {})));
   const NodeId at = c.body.cast(c.index[0], compute_dtype(c.dtype));
@@ -48,7 +48,7 @@ NodeId arange_element(ElementContext& c) {
   return c.body.cast(value, c.dtype);
 }
 
-/// Whole numbers are index arithmetic where they are indices, and wrap where they are data.
+/// Integers are index arithmetic if they are indices, and wrap if they are data.
 Array evaluate_whole_arange(const EvaluateContext& c) {
   const std::int64_t start = c.inputs[1].item<std::int64_t>(), step = c.inputs[2].item<std::int64_t>();
   Array result = Array::empty(DType::int64, c.shape);
@@ -73,7 +73,7 @@ std::vector<Variable> arange_gradient(const GradientContext& c) {
   return result;
 }
 
-// ---- checked_index: index, size; with `from_end` negative ones count from the end ----
+// ---- checked_index: index, size; with `from_end` negative indices count from the end ----
 
 InferredType infer_checked_index(InferContext& c) {
   c.attrs.text("message");
@@ -152,14 +152,15 @@ Variable arange(Operand n) {
 
 namespace {
 
-/// How many numbers from `start` up or down to `stop`, which is left out: without their difference, which need not fit.
+/// The count of numbers from `start` up or down to `stop`, which is excluded. It does not compute their difference,
+/// which may overflow.
 std::uint64_t count_between(std::int64_t start, std::int64_t stop, std::int64_t step) {
   if (step > 0 ? start >= stop : start <= stop) return 0;
   const auto from = static_cast<std::uint64_t>(start), to = static_cast<std::uint64_t>(stop);
   return ((step > 0 ? to - from : from - to) - 1) / base::magnitude(step) + 1;
 }
 
-/// Of floats that are known: ValueError where they are no numbers to count by, ShapeError for too many.
+/// Checks constant floats: ValueError for infinities, nan and a step of 0, ShapeError for too many numbers.
 void check_known_floats(const Operand& start, const Operand& stop, const Operand& step) {
   double value[3];
   for (std::size_t i = 0; const Operand* number : {&start, &stop, &step}) {
@@ -173,7 +174,7 @@ void check_known_floats(const Operand& start, const Operand& stop, const Operand
   if (count >= std::ldexp(1.0, 63)) throw ShapeError(which + ": more numbers than an index can count");
 }
 
-/// Of numbers that are known; nothing where one is not.
+/// The count of constant bounds; nothing if one is not constant.
 std::optional<Variable> known_count(const Variable& start, const Variable& stop, const Variable& step, Where where) {
   for (const Variable* v : {&start, &stop, &step}) {
     if (!v->is_constant()) return std::nullopt;
@@ -206,16 +207,16 @@ Variable arange(Operand start, Operand stop, Operand step) {
     if (const auto count = known_count(start.variable, stop.variable, step.variable, start.where))
       return builder::apply("arange", {*count, a, s}, {}, start.where);
   }
-  // Of integers ceil((b - a) / s) is -((a - b) // s).
+  // For integers ceil((b - a) / s) is -((a - b) // s).
   const auto count_to = [&](const Variable& end) { return -floor_divide(a - end, s) * 1; };
   if (!is_float(dtype) && start.variable.is_constant() && step.variable.is_constant()) {
-    // The difference from a stop on the other side of start need not fit, and there is nothing between them.
+    // The difference may overflow if stop is on the other side of start, where the count is 0.
     const Variable end = step.variable.node()->value.as_double(0) > 0 ? maximum(b, a) : minimum(b, a);
     return builder::apply("arange", {count_to(end), a, s}, {}, start.where);
   }
   if (!is_float(dtype)) return builder::apply("arange", {maximum(count_to(b), 0), a, s}, {}, start.where);
   check_known_floats(start, stop, step);
-  // -1, which is no size, where there is no count, or one of more than 63 bits.
+  // -1, an invalid size, if the count is nan or has more than 63 bits.
   const Variable real = ceil((b - a) / s);
   const Variable count = where(real < std::ldexp(1.0, 63), maximum(cast(real, DType::int64), 0), -1);
   return builder::apply("arange", {count, a, s}, {}, start.where);

@@ -1,5 +1,5 @@
-// x[...]: a list of specs becomes a subtensor, a gather where there are arrays, and a dimshuffle where there are new
-// axes. set_subtensor and inc_subtensor walk that way back.
+// x[...]: a list of specs becomes a subtensor, a gather if there are arrays, and a dimshuffle if there are new axes.
+// set_subtensor and inc_subtensor follow these ops back to x.
 #include <croton/indexing.hpp>
 #include <croton/sorting.hpp>
 #include <croton/views.hpp>
@@ -22,7 +22,7 @@ using builder::apply;
 using builder::describe;
 using Kind = SliceSpec::Kind;
 
-/// One indexing expression while it is built.
+/// Builds one indexing expression.
 class Indexing {
  public:
   Indexing(const Variable& x, Where where) : x_(x), where_(where) {}
@@ -35,9 +35,9 @@ class Indexing {
     std::vector<Variable> indices;
     ops::GatherPlan plan;
     std::int64_t axis = 0;
-    std::vector<std::size_t> places;  // of indices, among the specs
+    std::vector<std::size_t> places;  // of the indices in the specs
     for (std::size_t i = 0; i < specs.size(); ++i) {
-      // Beside arrays a position is an array without axes.
+      // Together with arrays, a position is an array without axes.
       if (arrays && specs[i].kind == Kind::index) {
         demand_integer(*specs[i].start);
         places.push_back(i);
@@ -50,7 +50,7 @@ class Indexing {
       if (basic.back().kind != Kind::index) ++axis;
     }
     if (!arrays) return read_basic(basic);
-    // Their axes stand where they stood if nothing lies between them, else in front.
+    // The axes of adjacent arrays keep their place; otherwise they are the first axes.
     const bool together = places.back() - places.front() + 1 == places.size();
     plan.at = together ? plan.axes.front() : 0;
     const bool plain = std::ranges::all_of(
@@ -71,13 +71,13 @@ class Indexing {
   }
 
   static bool is_mask(const SliceSpec& s) { return is_array(s) && is_bool(s.start->variable.dtype()); }
-  /// How many axes of x it speaks of.
+  /// The number of axes of x that the spec indexes.
   static int axes_of(const SliceSpec& s) {
     if (is_mask(s)) return s.start->variable.rank();
     return s.kind == Kind::index || s.kind == Kind::slice ? 1 : 0;
   }
 
-  /// A mask is the positions where it is true: an integer array for each of its axes.
+  /// Replaces a mask by the positions where it is true: an integer array for each of its axes.
   void expand_masks(std::vector<SliceSpec>& specs) const {
     std::vector<SliceSpec> expanded;
     int axis = 0;
@@ -93,7 +93,8 @@ class Indexing {
     specs = std::move(expanded);
   }
 
-  /// The mask, which must have the sizes of its axes of x: at once or when the function is called.
+  /// The mask, checked to have the sizes of its axes of x: now if they are known, otherwise when the function is
+  /// called.
   Variable sized_mask(const Variable& mask, int axis) const {
     std::vector<std::optional<Operand>> sizes;
     for (int d = 0; d < mask.rank(); ++d) {
@@ -104,7 +105,7 @@ class Indexing {
       }
       sizes.emplace_back(Operand(x_.shape(axis + d, where_), where_));
     }
-    return ops::stated(mask, sizes, "a mask must have the sizes of the axes that it chooses from");
+    return ops::require_shape(mask, sizes, "a mask must have the sizes of the axes that it chooses from");
   }
 
   void expand_ellipsis(std::vector<SliceSpec>& specs) const {
@@ -128,7 +129,7 @@ class Indexing {
     return 1;
   }
 
-  /// The step as a number, or 0 where it is a variable.
+  /// The step as a number, or 0 for a variable.
   std::int64_t step_of(const SliceSpec& s) const {
     if (!s.step) return 1;
     const Variable& given = s.step->variable;
@@ -142,7 +143,7 @@ class Indexing {
     return step;
   }
 
-  /// Positions, slices and new axes.
+  /// Applies positions, slices and new axes.
   Variable read_basic(const std::vector<SliceSpec>& specs) {
     inputs_ = {x_};
     expr::Ints spec;
@@ -163,7 +164,7 @@ class Indexing {
         pattern.push_back(next++);
       }
     }
-    // Also where it reads all of x: set_subtensor(x[:], y) finds x by it.
+    // Even if it reads all of x: set_subtensor(x[:], y) finds x through it.
     const Variable result = apply("subtensor", inputs_, {{"spec", spec}}, where_);
     if (!shuffles) return result;
     while (next < result.rank()) pattern.push_back(next++);
@@ -234,7 +235,7 @@ const SliceSpec ellipsis{SliceSpec::Kind::ellipsis};
 
 SliceSpec slice(std::optional<Operand> start, std::optional<Operand> stop, std::optional<Operand> step, Where where) {
   if (const Where* caller = builder::OriginScope::current()) where = *caller;
-  // A number becomes an Operand inside std::optional, and notes a line of that.
+  // A number that becomes an Operand inside std::optional records a line of that header.
   for (std::optional<Operand>* bound : {&start, &stop, &step}) {
     if (*bound && (*bound)->variable.defined() && (*bound)->variable.is_constant() &&
         (*bound)->variable.where() == (*bound)->where) {
@@ -262,7 +263,7 @@ Variable Variable::at(std::vector<SliceSpec> specs, Where where) const {
 
 namespace {
 
-/// Positions from 0 on: here negative ones are outside, as in NumPy.
+/// Positions counted from the start: negative ones are errors, as in NumPy.
 Variable from_start(const Operand& index, const Variable& size, std::string_view op) {
   return builder::apply("checked_index", {ops::whole_index(index.variable), ops::whole_number(size)},
                         {{"message", fmt::format("{}: index {{}} is out of bounds for size {{size}}", op)}},

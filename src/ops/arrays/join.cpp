@@ -1,4 +1,4 @@
-// concatenate, and what is made of it and of views: arrays put together, cut, repeated, turned and padded.
+// concatenate, and functions composed of it and of views: stack, split, tile, roll, flip and pad; helpers for sizes.
 #include <croton/indexing.hpp>
 #include <croton/views.hpp>
 
@@ -55,7 +55,7 @@ InferredType infer_concatenate(InferContext& c) {
 NodeId concatenate_element(ElementContext& c) {
   const std::size_t axis = c.attrs.index("axis");
   expr::Arena& body = c.body;
-  // {condition, value} of each part that may have elements; the last one needs no condition of its own.
+  // {condition, value} of each part that may have elements; the last part needs no condition.
   std::vector<std::pair<NodeId, NodeId>> parts;
   NodeId start = body.integer(0);
   std::size_t last = c.input_shapes.size() - 1;
@@ -69,8 +69,8 @@ NodeId concatenate_element(ElementContext& c) {
     const NodeId before_end = i == last ? expr::no_node : body.make("lt", {c.index[axis], end});
     NodeId inside = before_end;
     if (!parts.empty()) {
-      const NodeId behind_start = body.make("ge", {c.index[axis], start});
-      inside = inside == expr::no_node ? behind_start : body.make("and", {behind_start, inside});
+      const NodeId is_after_start = body.make("ge", {c.index[axis], start});
+      inside = inside == expr::no_node ? is_after_start : body.make("and", {is_after_start, inside});
     }
     parts.emplace_back(before_end, inside == expr::no_node ? c.read(i, at) : c.read_if(inside, i, at));
     start = end;
@@ -134,14 +134,15 @@ Variable size_arithmetic(std::string_view op, const Variable& a, const Variable&
   return builder::apply(op, {a, b}, {}, a.where());
 }
 
-void take_line(const Operand& number, Where where) {
+void replace_line(const Operand& number, Where where) {
   const Variable& v = number.variable;
   if (v.defined() && v.is_constant() && v.where() == number.where) v.node()->where = where;
 }
 
 namespace {
 
-[[noreturn]] void refuse_number(std::string_view op, const Operand& x, std::string_view what, const Operand& number) {
+[[noreturn]] void throw_not_integer_scalar(std::string_view op, const Operand& x, std::string_view what,
+                                           const Operand& number) {
   throw TypeError(fmt::format("{} ({}): {}: {} must be an integer scalar, but {}", op, builder::describe(x.where),
                               builder::describe(x.variable), what, builder::describe(number.variable)));
 }
@@ -149,11 +150,13 @@ namespace {
 }  // namespace
 
 void demand_whole(std::string_view op, const Operand& x, std::string_view what, const Operand& number) {
-  if (number.variable.rank() != 0 || !is_integer(number.variable.dtype())) refuse_number(op, x, what, number);
+  if (number.variable.rank() != 0 || !is_integer(number.variable.dtype()))
+    throw_not_integer_scalar(op, x, what, number);
 }
 
 void demand_count(std::string_view op, const Operand& x, std::string_view what, const Operand& number) {
-  if (number.variable.rank() != 0 || !is_discrete(number.variable.dtype())) refuse_number(op, x, what, number);
+  if (number.variable.rank() != 0 || !is_discrete(number.variable.dtype()))
+    throw_not_integer_scalar(op, x, what, number);
   if (!number.variable.is_constant()) return;
   const Array& value = number.variable.node()->value;
   const auto text = [&](std::string_view why) {
@@ -200,7 +203,7 @@ std::vector<Operand> shape_of(const Variable& x) {
   return shape;
 }
 
-/// The parts in the dtype of all together; TypeError where there is none.
+/// The parts in their common dtype; TypeError if there is none.
 std::vector<Variable> promoted(std::string_view op, const std::vector<Variable>& parts, Where where) {
   if (parts.empty()) throw ValueError(fmt::format("{} ({}): no variables are given", op, describe(where)));
   DType dtype = Operand(parts[0], where).variable.dtype();
@@ -213,7 +216,7 @@ std::vector<Variable> promoted(std::string_view op, const std::vector<Variable>&
 }  // namespace
 
 Variable concatenate(const std::vector<Variable>& parts, int axis, Where where) {
-  // Kernels read all parts of a join: beyond so many they are joined by groups.
+  // A kernel reads all parts of a join: more parts are joined in groups.
   constexpr std::size_t group = 32;
   const builder::OriginScope origin(where);
   std::vector<Variable> left = promoted("concatenate", parts, where);
@@ -262,14 +265,14 @@ std::vector<Variable> split(Operand x, const std::vector<Operand>& sizes, int ax
                                  describe(x.where), describe(x.variable), total.node()->value.to_string(), at,
                                  whole_size));
   }
-  const Variable whole = ops::stated(x.variable, at, cast(total, DType::int64),
-                                     "the sizes of a split must add up to the size of its axis");
+  const Variable whole = ops::require_shape(x.variable, at, cast(total, DType::int64),
+                                            "the sizes of a split must add up to the size of its axis");
   std::vector<Variable> parts;
   Variable start = builder::scalar_constant(0, DType::int64);
   for (const Operand& size : sizes) {
     const Variable end = ops::size_arithmetic("add", start, size.variable);
     const Variable part = part_along(whole, at, start, end);
-    parts.push_back(ops::stated(part, at, size, "the part must have the size that was asked for"));
+    parts.push_back(ops::require_shape(part, at, size, "the part must have the size that was asked for"));
     start = end;
   }
   return parts;
@@ -281,7 +284,7 @@ std::vector<Variable> split(Operand x, const Variable& sizes, int count, int axi
     throw TypeError(fmt::format("split ({}): {}: the sizes must be an integer vector, but {}", describe(x.where),
                                 describe(x.variable), describe(sizes)));
   }
-  const Variable all = ops::stated(sizes, {Operand(count)}, "as many sizes as parts must be given");
+  const Variable all = ops::require_shape(sizes, {Operand(count)}, "as many sizes as parts must be given");
   std::vector<Operand> each;
   for (int i = 0; i < count; ++i) each.emplace_back(all[i]);
   return split(x, each, axis);
@@ -331,7 +334,7 @@ Variable roll(Operand x, Operand shift, std::optional<int> axis) {
   const int at = normal_axis(*axis, x.variable.rank(), "roll", x);
   ops::demand_whole("roll", x, "the shift", shift);
   const Variable size = x.variable.shape(at);
-  // A uint64 is divided as it is, since int64 may not hold it.
+  // The remainder of a uint64 is taken in uint64, because int64 may not hold the shift.
   const Variable by = shift.variable.dtype() == DType::uint64 ? cast(shift % cast(size, DType::uint64), DType::int64)
                                                               : cast(shift, DType::int64) % size;
   const Variable front = size - by;
@@ -364,15 +367,15 @@ Variable flip(Operand x, std::optional<std::vector<int>> axes) {
 
 namespace {
 
-/// Which element of an axis of n stands at each of the positions -before, ..., n - 1 + after.
+/// The element of an axis of n for each of the positions -before, ..., n - 1 + after.
 Variable padded_positions(const Variable& n, const Variable& before, const Variable& after, PadMode mode) {
   const Variable end = ops::size_arithmetic("add", before, n);
   const Variable at = ops::numbers_below(ops::size_arithmetic("add", end, after), n.where()) - before;
   if (mode == PadMode::edge || mode == PadMode::wrap) return at;
-  // There and back again; of one element there is no way back.
+  // The index goes forward and then backward. A reflected axis of one element has period 0, for which it stays 0.
   const Variable period = mode == PadMode::reflect ? 2 * n - 2 : 2 * n;
-  const Variable there = at % period, back = mode == PadMode::reflect ? period - there : period - 1 - there;
-  return minimum(there, back);
+  const Variable forward = at % period, backward = mode == PadMode::reflect ? period - forward : period - 1 - forward;
+  return minimum(forward, backward);
 }
 
 }  // namespace
@@ -392,7 +395,7 @@ Variable pad(Operand x, const std::vector<std::pair<Operand, Operand>>& widths, 
     const auto& [first, second] = base::nth(widths, i);
     for (const Operand& width : {first, second}) {
       ops::demand_count("pad", x, "a width", width);
-      ops::take_line(width, x.where);
+      ops::replace_line(width, x.where);
     }
     const Variable before = ops::as_size(first.variable, x.where), after = ops::as_size(second.variable, x.where);
     const Variable n = x.variable.shape(axis);

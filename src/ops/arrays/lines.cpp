@@ -32,7 +32,8 @@ InferredType infer_pick(InferContext& c) {
 
 NodeId pick_element(ElementContext& c) {
   const NodeId at = c.read(1, c.index);
-  // A position that fails a check of the same kernel comes here too: the check stops the call, not the read.
+  // A position that fails a check of the same kernel is read too: the check fails the call, but does not prevent the
+  // read.
   const NodeId inside =
       c.body.make("and", {c.body.make("ge", {at, c.body.integer(0)}), c.body.make("lt", {at, c.input_shapes[0][0]})});
   return c.read_if(inside, 0, {at});
@@ -76,7 +77,7 @@ std::size_t line_axis(const expr::InferContext& c, std::size_t input) {
 
 std::pair<Variable, int> flat_or_axis(const Operand& x, std::optional<int> axis, std::string_view op) {
   if (axis && x.variable.rank() > 0) return {x.variable, normal_axis(*axis, x.variable.rank(), op, x)};
-  if (axis) normal_axes({*axis}, 0, op, x);  // raises
+  if (axis) normal_axes({*axis}, 0, op, x);  // throws
   return {x.variable.rank() == 1 ? x.variable : flatten(x), 0};
 }
 

@@ -1,4 +1,4 @@
-// Ranges of numbers and grids of them, made of arange.
+// Ranges of numbers and grids, composed of arange.
 #include <croton/views.hpp>
 
 #include <fmt/format.h>
@@ -43,7 +43,7 @@ Variable linspace(Operand start, Operand stop, Operand count, bool endpoint, std
   const Variable a = cast(start, DType::float64), b = cast(stop, DType::float64);
   const Variable step = (b - a) / cast(maximum(endpoint ? n - 1 : n, 1), DType::float64);
   Variable values = a + cast(at, DType::float64) * step;
-  // The last one is stop itself, whatever the steps were rounded to.
+  // The last number is exactly stop, regardless of rounding.
   if (endpoint) values = where(eq(at, n - 1) & (n > 1), b, values);
   return is_discrete(to) ? cast(floor(values), to) : cast(values, to);
 }

@@ -1,6 +1,6 @@
 // Reductions over axes. A row: name, combiner (a struct of codegen_templates/common/combine.cuh), gradient, reference.
-// The result has the dtype of the input (argmax, argmin: int64): sums of integers in 64 bits, acc_dtype and the like
-// are casts that the C++ functions below put around.
+// The result has the dtype of the input (argmax, argmin: int64): sums of integers in 64 bits, acc_dtype and similar
+// options are casts that the C++ functions below add.
 #include <croton/complex.hpp>
 #include <croton/grad.hpp>
 #include <croton/nnet.hpp>
@@ -53,7 +53,7 @@ InferredType infer(InferContext& c) {
   return result;
 }
 
-/// A reduction over `axes` (in order) with the reduced axes back, of size 1.
+/// A reduction over `axes` (in order) with the reduced axes restored as axes of size 1.
 template <class Axes>
 Variable with_kept_axes(const Operand& reduced, const Axes& axes, int rank) {
   std::vector<int> pattern;
@@ -63,7 +63,7 @@ Variable with_kept_axes(const Operand& reduced, const Axes& axes, int rank) {
   return dimshuffle(reduced, pattern);
 }
 
-/// A result of the node broadcastable against its input.
+/// A result of the node with axes that broadcast against its input.
 Variable with_axes(const Variable& reduced, const GradientContext& c) {
   return with_kept_axes(reduced, c.node.attrs.ints("axes"), c.input(0).rank());
 }
@@ -80,10 +80,10 @@ std::vector<Variable> extreme_gradient(const GradientContext& c) {
   const Variable chosen = eq(c.input(0), with_axes(c.output, c));
   return {where(chosen, with_axes(c.gradient, c), 0)};
 }
-/// For each element the product of all others, from the running products in front of it and behind it.
+/// For each element the product of all others: the running product before it times the one after it.
 Variable product_of_others(const Variable& x, const expr::Ints& axes) {
   std::vector<int> order;
-  std::vector<Operand> moved, line, one;  // the shapes with the axes last, with one axis of them, and with one element
+  std::vector<Operand> moved, line, one;  // shapes: with the axes last, with the axes merged, with one element
   for (int axis = 0; axis < x.rank(); ++axis) {
     if (!std::ranges::binary_search(axes, axis)) order.push_back(axis);
   }
@@ -96,22 +96,23 @@ Variable product_of_others(const Variable& x, const expr::Ints& axes) {
   const Variable ones = alloc(builder::number(1, x), one), factors = reshape(dimshuffle(x, order), line);
   const int last = factors.rank() - 1;
   const Variable before = part_along(cumprod(concatenate({ones, factors}, -1), -1), last, {}, -1);
-  const Variable behind = flip(cumprod(flip(concatenate({factors, ones}, -1), {{-1}}), -1), {{-1}});
-  return dimshuffle(reshape(before * part_along(behind, last, 1, {}), moved), expr::inverse_order(order));
+  const Variable after = flip(cumprod(flip(concatenate({factors, ones}, -1), {{-1}}), -1), {{-1}});
+  return dimshuffle(reshape(before * part_along(after, last, 1, {}), moved), expr::inverse_order(order));
 }
 
-/// prod / x where no factor is zero; with one zero only that place gets the product of the others; with two, none does.
-/// This has no slope at the zeros, though the product of the others has: that is differentiated in its place.
+/// prod / x where no factor is zero; with one zero only its position gets the product of the others; with two zeros no
+/// position does. This formula has no derivative at the zeros, unlike the product of the others, which is
+/// differentiated instead.
 std::vector<Variable> prod_gradient(const GradientContext& c) {
   const Variable& x = c.input(0);
   const expr::Ints& list = c.node.attrs.ints("axes");
   const ReduceOptions axes(std::vector<int>(list.begin(), list.end()));
   const Variable is_zero = eq(x, 0);
-  const Variable zeros_there = sum(cast(is_zero, x.dtype()), axes);
+  const Variable zero_count = sum(cast(is_zero, x.dtype()), axes);
   const Variable rest = prod(where(is_zero, ones_like(x), x), axes);
   const Variable others =
-      where(is_zero, where(eq(with_axes(zeros_there, c), 1), with_axes(rest, c), 0),
-            where(eq(with_axes(zeros_there, c), 0), with_axes(rest, c) / where(is_zero, ones_like(x), x), 0));
+      where(is_zero, where(eq(with_axes(zero_count, c), 1), with_axes(rest, c), 0),
+            where(eq(with_axes(zero_count, c), 0), with_axes(rest, c) / where(is_zero, ones_like(x), x), 0));
   if (is_complex(x.dtype())) return {with_axes(c.gradient, c) * others};
   const auto carrier = gradient_carrier(
       [list](const std::vector<Variable>& inputs, const std::vector<Variable>&,
@@ -125,7 +126,7 @@ std::vector<Variable> zero_gradient(const GradientContext&) {
   return {builder::scalar_constant(0, base::config().float_x())};
 }
 
-/// Walks the elements of each result, in order; `step(state, value, position)`.
+/// Folds the elements of each result, in order, by `step(state, value, position)`.
 template <class Init, class Step, class Finish>
 Array walk(const EvaluateContext& c, Init init, Step step, Finish finish) {
   const Array& x = c.inputs[0];
@@ -154,7 +155,7 @@ Array walk(const EvaluateContext& c, Init init, Step step, Finish finish) {
   return out.astype(c.dtype);
 }
 
-/// In the widest dtype of its kind.
+/// An element in the widest dtype of its kind.
 Scalar element(const Array& x, std::int64_t at) {
   Scalar value = expr::element_of(x, at);
   value.dtype = is_complex(x.dtype())        ? DType::complex128
@@ -164,13 +165,13 @@ Scalar element(const Array& x, std::int64_t at) {
   return value;
 }
 
-/// Part by part: std::complex looks for infinities that are lost so.
+/// Multiplies real and imaginary parts as kernels do: std::complex recovers infinities, kernels do not.
 std::complex<double> multiplied(std::complex<double> a, std::complex<double> b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-/// A sum of floats with what its additions have rounded off (A. Neumaier, Rundungsfehleranalyse einiger Verfahren zur
-/// Summation endlicher Summen, 1974): what others are measured by should not grow worse with the number of terms.
+/// A sum of floats and of the rounding errors of its additions (A. Neumaier, Rundungsfehleranalyse einiger Verfahren
+/// zur Summation endlicher Summen, 1974): the error of a reference should not grow with the number of terms.
 struct CompensatedSum {
   double total = 0, lost = 0;
   void add(double x) {
@@ -227,7 +228,7 @@ Array evaluate_extreme(const EvaluateContext& c) {
         const auto better = [&] {
           if (is_float(v.dtype)) {
             if (s.value.d != s.value.d) return false;  // a nan stays
-            // 0 is larger than -0, as for `maximum`; a position is that of the first among equals.
+            // 0 is larger than -0, as for `maximum`; a position is that of the first equal element.
             if (!index && v.d == s.value.d) return std::signbit(s.value.d) == largest;
             return v.d != v.d || (largest ? v.d > s.value.d : v.d < s.value.d);
           }
@@ -265,7 +266,7 @@ void register_reduce(Registry& registry) {
     decltype(expr::Op::gradient) gradient;
     decltype(expr::Op::evaluate) evaluate;
     std::string_view doc;
-    bool needs_order = false;  // which complex numbers have not
+    bool needs_order = false;  // complex numbers have no order
   };
   static const Row rows[] = {
       {"sum", {"Sum"}, sum_gradient, evaluate_sum<false>, "the sum over axes; 0 of nothing"},
@@ -325,7 +326,7 @@ std::vector<int> axes_of(const Operand& operand, const ReduceOptions& options, s
   return options.axis ? ops::normal_axes(*options.axis, rank, op, operand) : expr::axes_from(0, rank);
 }
 
-/// How many elements each result is made of.
+/// The number of elements of each result.
 Variable element_count(const Operand& x, const ReduceOptions& options, std::string_view op) {
   Variable count = constant(Array(std::int64_t{1}), "", x.where);
   for (const int axis : axes_of(x, options, op))
@@ -339,58 +340,58 @@ Variable reduce(std::string_view op, const Operand& x, const ReduceOptions& opti
   return options.keepdims ? ops::with_kept_axes(Operand(result, x.where), axes, x.variable.rank()) : result;
 }
 
-/// What all and any reduce.
+/// The bools that all and any reduce.
 Operand truth(const Operand& x) {
   return x.variable.dtype() == DType::bool_ ? x : Operand(neq(x, Operand(0, x.where)), x.where);
 }
 
-[[noreturn]] void refuse(std::string_view op, const Operand& x, const std::string& why) {
+[[noreturn]] void throw_type_error(std::string_view op, const Operand& x, const std::string& why) {
   throw TypeError(fmt::format("{} ({}): {}: {}", op, builder::describe(x.where), builder::describe(x.variable), why));
 }
 
-/// What a reduction that chooses among its elements has no use for.
-void refuse_acc_dtype(std::string_view op, const Operand& x, const ReduceOptions& options) {
+/// TypeError for acc_dtype in a reduction that does not accumulate.
+void check_no_acc_dtype(std::string_view op, const Operand& x, const ReduceOptions& options) {
   if (options.acc_dtype)
-    refuse(
+    throw_type_error(
         op, x,
         fmt::format("acc_dtype={}, but nothing is added up; dtype is that of the result", name_of(*options.acc_dtype)));
 }
 
-/// In the dtype of the options, if they name one.
-Variable as_asked(const Variable& result, const Operand& x, const ReduceOptions& options) {
+/// The result in the dtype of the options, if they have one.
+Variable in_result_dtype(const Variable& result, const Operand& x, const ReduceOptions& options) {
   return options.dtype ? cast(Operand(result, x.where), *options.dtype) : result;
 }
 
 /// max and min: one of the elements, converted.
 Variable extreme(std::string_view op, const Operand& x, const ReduceOptions& options) {
-  refuse_acc_dtype(op, x, options);
-  return as_asked(reduce(op, x, options), x, options);
+  check_no_acc_dtype(op, x, options);
+  return in_result_dtype(reduce(op, x, options), x, options);
 }
 
 /// argmax and argmin.
-Variable position(std::string_view op, const Operand& x, const ReduceOptions& options) {
-  refuse_acc_dtype(op, x, options);
+Variable position_of_extreme(std::string_view op, const Operand& x, const ReduceOptions& options) {
+  check_no_acc_dtype(op, x, options);
   if (options.dtype && !is_integer(*options.dtype))
-    refuse(op, x, fmt::format("dtype={}; a position is an integer", name_of(*options.dtype)));
-  return as_asked(reduce(op, x, options), x, options);
+    throw_type_error(op, x, fmt::format("dtype={}; a position is an integer", name_of(*options.dtype)));
+  return in_result_dtype(reduce(op, x, options), x, options);
 }
 
 /// all and any.
-Variable decided(std::string_view op, const Operand& x, const ReduceOptions& options) {
-  refuse_acc_dtype(op, x, options);
+Variable logical_reduction(std::string_view op, const Operand& x, const ReduceOptions& options) {
+  check_no_acc_dtype(op, x, options);
   if (options.dtype && !is_bool(*options.dtype))
-    refuse(op, x, fmt::format("dtype={}; the result is bool, which cast converts", name_of(*options.dtype)));
+    throw_type_error(op, x, fmt::format("dtype={}; the result is bool, which cast converts", name_of(*options.dtype)));
   return reduce(op, truth(x), options);
 }
 
-/// `f(x, options)` of reductions that compute in floats: computed in acc_dtype, or in the dtype that holds `own` and
-/// the result's, and converted at the end. `own` is what the result has where nothing is asked for.
+/// `f(x, options)` of reductions that compute in floats: computed in acc_dtype, or in the common dtype of `own` and the
+/// result, and converted at the end. `own` is the default dtype of the result.
 template <class F>
 Variable computed_in_floats(std::string_view op, const Operand& x, const ReduceOptions& options, DType own, F f) {
   if (!options.dtype && !options.acc_dtype) return f(x, options);
   const DType result = options.dtype.value_or(own);
   DType wide = options.acc_dtype.value_or(compute_dtype(promote(own, result)));
-  if (is_discrete(wide)) refuse(op, x, fmt::format("acc_dtype={}; it is computed in floats", name_of(wide)));
+  if (is_discrete(wide)) throw_type_error(op, x, fmt::format("acc_dtype={}; it is computed in floats", name_of(wide)));
   if (is_complex(x.variable.dtype())) wide = promote(wide, DType::complex64);
   return cast(f(Operand(cast(x, wide), x.where), ReduceOptions(options.axis, options.keepdims)), result);
 }
@@ -413,8 +414,8 @@ Variable max(Operand x, const ReduceOptions& options) { return extreme("max", x,
 Variable min(Operand x, const ReduceOptions& options) { return extreme("min", x, options); }
 Variable argmax(Operand x, const ReduceOptions& options) { return position("argmax", x, options); }
 Variable argmin(Operand x, const ReduceOptions& options) { return position("argmin", x, options); }
-Variable all(Operand x, const ReduceOptions& options) { return decided("all", x, options); }
-Variable any(Operand x, const ReduceOptions& options) { return decided("any", x, options); }
+Variable all(Operand x, const ReduceOptions& options) { return logical_reduction("all", x, options); }
+Variable any(Operand x, const ReduceOptions& options) { return logical_reduction("any", x, options); }
 
 Variable mean(Operand x, const ReduceOptions& options) {
   const DType own = is_discrete(x.variable.dtype()) ? DType::float64 : x.variable.dtype();
@@ -433,7 +434,7 @@ Variable mean(Operand x, const ReduceOptions& options) {
 
 namespace {
 
-/// Of floats; without dtypes in the options.
+/// The variance of floats; without dtypes in the options.
 Variable spread_of(const Operand& x, const ReduceOptions& options, double ddof) {
   ReduceOptions kept = options;
   kept.keepdims = true;
@@ -444,7 +445,8 @@ Variable spread_of(const Operand& x, const ReduceOptions& options, double ddof) 
   return cast(sum(squares, options) / maximum(count - builder::number(ddof, count), 0), result);
 }
 
-/// Of complex numbers var is the mean of |x - mean|^2: the sum of those of both parts.
+/// The variance or its root. For complex numbers it is the mean of |x - mean|^2: the sum of the variances of both
+/// parts.
 Variable spread(std::string_view op, const Operand& x, const ReduceOptions& options, double ddof, bool root) {
   const builder::OriginScope origin(x.where);
   const DType given = x.variable.dtype();
@@ -475,7 +477,7 @@ Variable ptp(Operand x, const ReduceOptions& options) {
 
 namespace {
 
-/// Of floats; without dtypes in the options.
+/// The norm of floats; without dtypes in the options.
 Variable norm_of(const Variable& v, double order, const ReduceOptions& options) {
   if (std::isinf(order)) return order > 0 ? max(abs(v), options) : min(abs(v), options);
   if (order == 0) return sum(cast(neq(v, 0), v.dtype()), options);
@@ -489,7 +491,7 @@ Variable norm_of(const Variable& v, double order, const ReduceOptions& options) 
 
 Variable logsumexp_of(const Operand& x, const ReduceOptions& options) {
   const std::vector<int> axes = axes_of(x, options, "logsumexp");
-  // The axes go last and become one, which is what the op of networks, and the rules about it, know.
+  // Moves the axes to the end and merges them: the op logsumexp and its rules handle one axis.
   std::vector<int> order;
   std::vector<Operand> shape;
   for (int axis = 0; axis < x.variable.rank(); ++axis) {
@@ -527,8 +529,9 @@ Variable count_nonzero(Operand x, const ReduceOptions& options) {
 
 std::pair<Variable, Variable> max_and_argmax(Operand x, const ReduceOptions& options) {
   if (options.dtype)
-    refuse("max_and_argmax", x,
-           fmt::format("dtype={}, and there are two results; max and argmax take one each", name_of(*options.dtype)));
+    throw_type_error(
+        "max_and_argmax", x,
+        fmt::format("dtype={}, and there are two results; max and argmax take one each", name_of(*options.dtype)));
   return {max(x, options), argmax(x, options)};
 }
 

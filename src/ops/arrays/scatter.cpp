@@ -1,4 +1,5 @@
-// scatter: x, idx, the stable order of idx, y. The order is an input, so that one sort serves all that use it.
+// scatter, with the inputs x, idx, the stable order of idx, y. The order is an input, so that several uses share one
+// sort.
 #include "ops/arrays/scatter.hpp"
 
 #include <croton/complex.hpp>
@@ -53,7 +54,7 @@ RoutineWork work(const RoutineSizes& s) {
   return result;
 }
 
-/// In the order of idx, without looking at its sorted order.
+/// Writes in the order of idx; the sorted order is not used.
 Array evaluate(const EvaluateContext& c) {
   const Array &x = c.inputs[0], &y = c.inputs[3];
   const auto idx = c.inputs[1].data<std::int64_t>();
@@ -84,7 +85,8 @@ Array evaluate(const EvaluateContext& c) {
   return expr::array_of(result, c.dtype, c.shape);
 }
 
-/// inc hands the gradient to both. set hands it to x where nothing was put, and to those rows of y that stayed.
+/// inc passes the gradient to x and y. set passes it to the rows of x that were not written, and to the rows of y that
+/// were not overwritten.
 std::vector<Variable> gradient(const GradientContext& c) {
   const Variable &x = c.input(0), &idx = c.input(1), &order = c.input(2), &y = c.input(3);
   // Rows outside x have no gradient: positions below 0 read as 0.

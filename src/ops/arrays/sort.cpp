@@ -1,4 +1,4 @@
-// Sorting: the routine finds positions; values are read through them, and gradients go back through them.
+// Sorting: the routine finds positions; values are read at them, and gradients are written to them.
 #include <croton/ops.hpp>
 #include <croton/sorting.hpp>
 
@@ -36,7 +36,7 @@ InferredType infer_argsort(InferContext& c) {
   return {DType::int64, c.inputs[0].shape};
 }
 
-/// Of so many lines. Pairs of buffers take turns, and the last merge leaves the positions in the result.
+/// The phases of a merge sort. Two pairs of buffers alternate, and the last merge writes the positions to the result.
 std::vector<RoutinePhase> merge_sort(std::int64_t lines, std::int64_t length) {
   if (lines == 0 || length == 0) return {};
   std::int64_t merges = 0;
@@ -61,7 +61,7 @@ RoutineWork argsort_work(const RoutineSizes& s) {
   return work;
 }
 
-/// nan is the last.
+/// nan is last.
 bool is_before(const Scalar& a, const Scalar& b) {
   if (is_float(a.dtype)) return a.d < b.d || (b.d != b.d && a.d == a.d);
   if (a.dtype == DType::uint64) return a.as_unsigned() < b.as_unsigned();
@@ -115,7 +115,7 @@ Array evaluate_argsort_rows(const EvaluateContext& c) {
   return result;
 }
 
-// ---- searchsorted: a rising vector, values of its dtype ----
+// ---- searchsorted: a sorted vector, values of its dtype ----
 
 InferredType infer_search(InferContext& c) {
   c.attrs.integer("right");
@@ -130,7 +130,7 @@ RoutineWork search_work(const RoutineSizes& s) {
   return {{s.inputs[0][0], s.attrs.integer("right")}, {{.items = items, .cost = 16}}, 0};
 }
 
-/// Many values in one vector.
+/// A batch of values, searched in one vector.
 builder::Batched batch_search(const builder::BatchContext& c) {
   if (c.batched[0]) c.require_same(0, "the vector that is searched");
   return {builder::apply(*c.node.op, c.inputs, c.node.attrs, c.node.where)};
@@ -195,16 +195,16 @@ Variable order_of(const Variable& x, int axis, bool descending, Where where) {
   return builder::apply("argsort", {x}, attrs, where);
 }
 
-/// The lines, their axis, and the positions of the k first in the order.
+/// The lines, their axis, and the positions of the first k in the order.
 struct Top {
   Variable lines, positions;
   int axis;
 };
 
-/// The `count` first of an order along the axis: a slice takes what there is, which must be so many.
+/// The first `count` of an order along the axis: a slice may be shorter, so its size is checked.
 Variable first_of(const Variable& order, int axis, const Operand& count) {
-  return ops::stated(ops::part_along(order, axis, {}, count), axis, count,
-                     "there must be as many elements as are wanted");
+  return ops::require_shape(ops::part_along(order, axis, {}, count), axis, count,
+                            "there must be as many elements as are wanted");
 }
 
 Top top(std::string_view name, const Operand& x, const Operand& k, std::optional<int> axis) {

@@ -1,9 +1,9 @@
-// Basic indexing as ops: subtensor reads positions and slices, subtensor_grad puts its gradient back among zeros,
-// set_subtensor and inc_subtensor give x with that part replaced or increased.
+// Basic indexing as ops: subtensor reads positions and slices, subtensor_grad writes its gradient into zeros,
+// set_subtensor and inc_subtensor return x with that part replaced or increased.
 //
-// Attribute `spec`, four numbers an indexed axis: {kind: 0 index, 1 slice, 2 slice with a step among the inputs; has
-// start; has stop; step}; start, stop and step that are given are inputs, in that order. New axes are dimshuffles that
-// the C++ function adds.
+// The attribute `spec` has four numbers for each indexed axis: {kind: 0 index, 1 slice, 2 slice with a step among the
+// inputs; has start; has stop; step}; the start, stop and step that exist are inputs, in that order. New axes are
+// dimshuffles that the C++ function adds.
 #include <croton/indexing.hpp>
 
 #include <fmt/format.h>
@@ -32,13 +32,13 @@ using expr::NodeId;
 
 constexpr std::int64_t index_kind = 0, slice_kind = 1, stepped_kind = 2;
 
-/// Arithmetic on sizes that is the same in type rules, in kernel bodies and in references.
+/// Arithmetic on bounds, shared by type rules, kernel bodies and references.
 template <class Apply, class Constant>
 struct Bounds {
   Apply apply;
   Constant constant;
 
-  /// A bound counted from the end made an index, then clipped to [low, high].
+  /// A bound, which may count from the end, as an index clipped to [low, high].
   template <class V>
   V clip(V bound, V size, V low, V high) const {
     return apply("minimum", apply("maximum", index(bound, size), low), high);
@@ -80,7 +80,8 @@ struct Bounds {
 template <class A, class C>
 Bounds(A, C) -> Bounds<A, C>;
 
-/// The attribute, found to be sound: texts may hold anything. `bounds`: how many inputs are bounds.
+/// The attribute, checked for validity: a parsed text may have any numbers. `bounds` is the number of inputs that are
+/// bounds.
 const expr::Ints& checked_spec(const InferContext& c, std::size_t rank, std::size_t bounds) {
   constexpr std::int64_t max_step = std::int64_t{1} << 40;
   const expr::Ints& spec = c.attrs.ints("spec");
@@ -100,14 +101,14 @@ const expr::Ints& checked_spec(const InferContext& c, std::size_t rank, std::siz
   return spec;
 }
 
-/// What an indexed axis asks for: `first` is the index, or where the slice begins.
+/// The part of an indexed axis: `first` is the index, or the start of the slice.
 template <class V>
 struct AxisMap {
   bool index;
   V first, count, step;
 };
 
-/// One entry per axis of the indexed variable. `next_bound` gives the bounds one by one.
+/// One entry per axis of the indexed variable. `next_bound` returns the bounds one after another.
 template <class V, class B, class Next>
 std::vector<AxisMap<V>> axis_maps(const expr::Ints& spec, std::span<const V> sizes, const B& bounds, Next next_bound) {
   std::vector<AxisMap<V>> maps;
@@ -133,12 +134,12 @@ std::vector<AxisMap<V>> axis_maps(const expr::Ints& spec, std::span<const V> siz
   return maps;
 }
 
-/// The sizes of the part of an `x` of these sizes that the spec names; inputs from `next` on are the bounds.
+/// The sizes of the part of an `x` of these sizes that the spec selects; the inputs from `next` on are the bounds.
 std::vector<Dim> part_shape(InferContext& c, const std::vector<Dim>& sizes, std::size_t next) {
   const expr::Ints& spec = checked_spec(c, sizes.size(), c.inputs.size() - next);
   const Bounds bounds{[&](std::string_view op, Dim a, Dim b) { return c.apply(op, a, b); },
                       [&](std::int64_t v) { return c.constant(v); }};
-  // Indices must lie inside, and a step must not be 0: n // n is 1 for all n but that.
+  // Indices must be inside, and a step must not be 0: n // n is 1 for all other n.
   std::size_t at = next;
   for (std::size_t axis = 0; 4 * axis < spec.size(); ++axis) {
     if (spec[4 * axis] == index_kind) c.require_index(c.value_of(at), sizes[axis], fmt::format("axis {}", axis));
@@ -161,7 +162,7 @@ std::vector<AxisMap<NodeId>> body_maps(ElementContext& c, std::span<const NodeId
   return axis_maps<NodeId>(c.attrs.ints("spec"), sizes, bounds, [&] { return c.read(next++, {}); });
 }
 
-/// The part of `x` that the spec names, as a view with index axes of size 1.
+/// The part of `x` that the spec selects, as a view in which indexed axes have size 1.
 Array part_of(const EvaluateContext& c, const Array& x, std::size_t next) {
   const auto apply = [](std::string_view op, std::int64_t a, std::int64_t b) {
     return expr::apply_integers(expr::op(op), a, b);
@@ -200,7 +201,7 @@ NodeId subtensor_element(ElementContext& c) {
 
 Array evaluate_subtensor(const EvaluateContext& c) { return part_of(c, c.inputs[0], 1).copy().reshape(c.shape); }
 
-/// subtensor_grad(g, size of each axis of x, bounds...): g at its place among zeros.
+/// subtensor_grad(g, size of each axis of x, bounds...): zeros with g written to the part.
 std::vector<Variable> subtensor_gradient(const GradientContext& c) {
   std::vector<Variable> inputs{c.gradient};
   for (const Variable& size : c.input(0).shape()) inputs.push_back(size);
@@ -212,14 +213,14 @@ std::vector<Variable> subtensor_gradient(const GradientContext& c) {
   return result;
 }
 
-/// Where an element of x lies in the part: the index there, and the condition that it is inside (no_node: always).
-struct Placed {
+/// The index in the part of an element of x, and the condition that it is inside (no_node: always).
+struct PartIndex {
   NodeId inside = expr::no_node;
   std::vector<NodeId> at;
 };
-Placed place_in_part(ElementContext& c, const std::vector<AxisMap<NodeId>>& maps) {
+PartIndex index_in_part(ElementContext& c, const std::vector<AxisMap<NodeId>>& maps) {
   Arena& body = c.body;
-  Placed placed;
+  PartIndex placed;
   const auto both = [&](NodeId condition) {
     placed.inside = placed.inside == expr::no_node ? condition : body.make("and", {placed.inside, condition});
   };
@@ -259,9 +260,9 @@ InferredType infer_subtensor_grad(InferContext& c) {
 
 NodeId subtensor_grad_element(ElementContext& c) {
   auto maps = body_maps(c, c.shape, 1 + c.attrs.index("rank"));
-  std::size_t next = 0;  // the sizes of what was read are those of the gradient
+  std::size_t next = 0;  // the sizes of the part are those of the gradient
   for (auto& map : maps) map.count = map.index ? map.count : c.input_shapes[0][next++];
-  const Placed placed = place_in_part(c, maps);
+  const PartIndex placed = index_in_part(c, maps);
   return placed.inside == expr::no_node ? c.read(0, placed.at) : c.read_if(placed.inside, 0, placed.at);
 }
 
@@ -302,13 +303,13 @@ NodeId set_subtensor_element(ElementContext& c) {
   auto maps = body_maps(c, c.input_shapes[0], 2);
   std::size_t next = 0;
   for (auto& map : maps) map.count = map.index ? map.count : c.input_shapes[1][next++];
-  const Placed placed = place_in_part(c, maps);
-  const auto given = [&] {  // a number of the host comes as int64
+  const PartIndex placed = index_in_part(c, maps);
+  const auto given = [&] {  // a number of the host is int64
     const bool always = placed.inside == expr::no_node;
     return c.body.cast(always ? c.read(1, placed.at) : c.read_if(placed.inside, 1, placed.at), c.dtype);
   };
   if (!inc && placed.inside == expr::no_node) return given();
-  // x is read at the very element that is written: an update may overwrite it.
+  // x is read only at the element that is written, so that an update may overwrite x.
   const NodeId x = c.read(0, c.index);
   const NodeId changed = inc ? c.body.make("add", {x, given()}) : given();
   return placed.inside == expr::no_node ? changed : c.body.make("where", {placed.inside, changed, x});

@@ -1,5 +1,5 @@
-// Views: other ways to index the same elements. Each says, for an element of its result, which element of its input
-// that is; kernels read through these maps, so that a view costs nothing.
+// Views: other ways to index the same elements. Each maps an element of its result to an element of its input; kernels
+// read through these maps, so that a view costs nothing.
 #include <croton/ops.hpp>
 
 #include <fmt/format.h>
@@ -95,7 +95,7 @@ InferredType infer_reshape(InferContext& c) {
       c.shape_error(fmt::format("a size of {}; sizes are at least 0, and one may be -1", *number));
     result.shape.push_back(size);
   }
-  // Sizes that both sides share cancel, so that (n, 784) to (n, 28, 28) asks nothing of n.
+  // Sizes that both sides share cancel, so that (n, 784) to (n, 28, 28) requires nothing of n.
   std::vector<Dim> before = c.inputs[0].shape, after = result.shape;
   std::erase_if(before, [&](Dim size) {
     if (c.known(size) || size == expr::unknown_dim) return false;
@@ -122,7 +122,7 @@ NodeId reshape_element(ElementContext& c) {
   const auto& from = c.input_shapes[0];
   const auto is_one = [&](NodeId size) { return c.body.known(size) == 1; };
   std::vector<NodeId> at(from.size(), c.body.integer(0));
-  // Equal sizes from the front, then from the back; only what is left between needs division.
+  // Equal sizes from the front, then from the back; only the axes between them need division.
   std::size_t i = 0, o = 0;
   while (true) {
     while (i < from.size() && is_one(from[i])) ++i;
@@ -204,7 +204,7 @@ std::vector<Variable> alloc_gradient(const GradientContext& c) {
   return result;
 }
 
-// ---- specify_shape: inputs x, the sizes stated; attribute axes: of which axes ----
+// ---- specify_shape: inputs x, the stated sizes; attribute axes: their axes ----
 
 InferredType infer_specify_shape(InferContext& c) {
   InferredType result = c.inputs[0];
@@ -348,7 +348,7 @@ Variable Variable::size(Where where) const {
   return total;
 }
 
-/// Where all numbers are known, the open size must be whole; later the message would not show what the user wrote.
+/// If all numbers are known, the unknown size must be whole. A later check could not show the user's numbers.
 static void demand_divides(const Operand& x, const std::vector<Operand>& shape) {
   std::int64_t elements = 1, others = 1;
   for (const std::int64_t size : x.variable.type().shape) {
@@ -400,7 +400,7 @@ Variable flatten(Operand x, int ndim) {
   }
   std::vector<Operand> shape;
   for (int axis = 0; axis + 1 < ndim; ++axis) shape.emplace_back(x.variable.shape(axis, x.where), x.where);
-  // Of an array without elements -1 would not say which size it stands for.
+  // For an array without elements -1 would be ambiguous.
   Variable last = ndim > 1 ? x.variable.shape(ndim - 1, x.where) : Variable();
   for (int axis = ndim; ndim > 1 && axis < x.variable.rank(); ++axis)
     last = Operand(last, x.where) * Operand(x.variable.shape(axis, x.where), x.where);

@@ -18,7 +18,7 @@ BodySizes::BodySizes(expr::InferContext& c, const expr::Graph& body, std::vector
   }
 }
 
-void BodySizes::take_requirements() {
+void BodySizes::add_requirements() {
   for (const expr::Requirement& r : graph_.arena.requirements()) {
     const auto left = dims_[r.left], right = dims_[r.right];
     if (!left || !right) continue;

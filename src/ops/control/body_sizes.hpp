@@ -1,4 +1,4 @@
-// Sizes of a body in terms of the inputs of the node that has it.
+// Sizes of a body in terms of the inputs of its node.
 #pragma once
 
 #include "expr/body.hpp"
@@ -9,7 +9,7 @@
 
 namespace croton::ops {
 
-/// What an input of the body has the type of: an input of the node, without so many of its first axes.
+/// The input of the node that an input of the body reads, and the number of first axes that it lacks.
 struct BodyRead {
   std::size_t input;
   std::size_t axes_out = 0;
@@ -17,12 +17,12 @@ struct BodyRead {
 
 class BodySizes {
  public:
-  /// Raises through the context where the body's inputs do not fit what they read.
+  /// Throws through the context if the types of the body's inputs differ from those that they read.
   BodySizes(expr::InferContext& c, const expr::Graph& body, std::vector<BodyRead> reads);
-  /// What the body asks of sizes, the node asks. What cannot be said of the node's inputs is found to hold when it
-  /// runs.
-  void take_requirements();
-  /// Nothing for a size that only running the body finds.
+  /// Adds the body's requirements on sizes to the node. Requirements that cannot be expressed by the node's inputs are
+  /// checked when the body runs.
+  void add_requirements();
+  /// The size; nothing if it is only known after the body ran.
   std::optional<expr::Dim> of(expr::NodeId size) const;
 
  private:

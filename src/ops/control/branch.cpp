@@ -1,5 +1,5 @@
-// Lazy branches. The builder has `ifelse`, whose inputs are the condition and the results of both sides as the user
-// wrote them; import makes of it a `branch` (expr/branch.hpp), whose bodies hold what one side alone needs.
+// Lazy branches. The builder has `ifelse`, whose inputs are the condition and the results of both sides; import
+// converts it to a `branch` (expr/branch.hpp), whose bodies contain the nodes that only one side needs.
 #include <croton/error.hpp>
 #include <croton/ifelse.hpp>
 #include <croton/ops.hpp>

@@ -1,4 +1,4 @@
-// Ops that are their input, and say something about its gradient. They vanish when a graph is compiled.
+// Identity ops that change the gradient of their input. They are removed when a graph is compiled.
 #include <croton/error.hpp>
 #include <croton/grad.hpp>
 #include <croton/ops.hpp>

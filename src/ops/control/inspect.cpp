@@ -25,7 +25,7 @@ const Node& checked(const Variable& x) {
 
 bool is_leaf(const Node& node) { return node.op->kind == expr::Kind::Leaf && node.inputs.empty(); }
 
-/// Gives equal numbers to nodes that compute the same.
+/// Assigns equal numbers to nodes that compute the same value.
 class Numbering {
  public:
   void same(const Variable& a, const Variable& b) { numbers_[b.node()] = number(a); }

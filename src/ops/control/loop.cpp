@@ -1,4 +1,4 @@
-// The op `loop`, a result of a loop (expr/loop.hpp), and what makes one of the builder's expressions.
+// The op `loop`, which is a result of a loop (expr/loop.hpp), and its construction from the builder's expressions.
 #include "ops/control/loop.hpp"
 
 #include <croton/error.hpp>
@@ -31,7 +31,7 @@ using expr::Loop;
 using expr::LoopResult;
 using expr::NodeId;
 
-/// What each input of the body reads.
+/// The inputs of the node that the inputs of the body read.
 std::vector<BodyRead> reads_of(const Loop& loop) {
   std::vector<BodyRead> reads;
   reads.reserve(loop.sequences + loop.taps.size() + loop.captures);
@@ -59,7 +59,7 @@ InferredType infer_loop(InferContext& c) {
     c.require_equal(initial.shape[0], c.constant(loop.rows[j]), "the initial rows of a state");
   }
   BodySizes sizes(c, loop.body->graph(), reads_of(loop));
-  sizes.take_requirements();
+  sizes.add_requirements();
   const Arena& body = loop.body->graph().arena;
   const std::vector<NodeId>& outputs = loop.body->graph().outputs;
   for (std::size_t j = 0; j < loop.states(); ++j) {
@@ -106,8 +106,8 @@ Array evaluate_loop(const expr::EvaluateContext& c) {
   return expr::loop_result(loop, c.inputs, expr::evaluate_steps(loop, c.inputs), c.dtype, c.shape);
 }
 
-/// What of the spec the outputs of the body depend on.
-void leave_out_unused(LoopSpec& spec) {
+/// Drops the sequences and captures that the outputs of the body do not need.
+void drop_unused(LoopSpec& spec) {
   std::unordered_set<const builder::Node*> used;
   for (const builder::Node* node : builder::topological_order(spec.body.outputs)) used.insert(node);
   std::size_t taps = 0;
@@ -141,7 +141,7 @@ expr::BodyPtr loop_body(LoopSource source, Where where) {
 }
 
 LoopResults make_loop(LoopSpec spec, Where where) {
-  leave_out_unused(spec);
+  drop_unused(spec);
   const std::size_t stacked = spec.body.outputs.size() - spec.states.size() - (spec.until ? 1 : 0);
   expr::Ints rows, taps;
   std::vector<Variable> inputs{spec.steps};
@@ -192,7 +192,7 @@ LoopSpec spec_of(const builder::Node& node) {
 
 namespace {
 
-/// Each element of the batch runs the loop for itself: the new axis stands behind that of the steps.
+/// Each element of the batch has its own loop: the batch axis is the one after that of the steps.
 builder::Batched batch_loop(const builder::BatchContext& c) {
   const Loop loop(c.node.attrs, c.node.inputs.size());
   if (c.batched[Loop::steps_input]) c.require_same(0, "the number of steps");
@@ -204,7 +204,7 @@ builder::Batched batch_loop(const builder::BatchContext& c) {
   }
   LoopSpec spec = spec_of(c.node);
   spec.steps = c.inputs[Loop::steps_input];
-  const auto behind_steps = [&](std::size_t input) { return swapaxes(c.repeated(input), 0, 1); };
+  const auto after_steps = [&](std::size_t input) { return swapaxes(c.repeated(input), 0, 1); };
   std::vector<std::pair<Variable, Variable>> stand_ins;
   const auto batched_stand_in = [&](const Variable& own, const Type& type) {
     const Variable with = variable(type, own.name(), own.where());
@@ -220,11 +220,11 @@ builder::Batched batch_loop(const builder::BatchContext& c) {
       inputs.push_back(own);
       continue;
     }
-    spec.sequences[i] = behind_steps(at);
+    spec.sequences[i] = after_steps(at);
     inputs.push_back(batched_stand_in(own, element_stand_in(spec.sequences[i]).type()));
   }
-  // All states: one may become different along the batch by another.
-  for (std::size_t j = 0; j < loop.states(); ++j) spec.states[j].initial = behind_steps(loop.initial_input(j));
+  // All states are batched: a state may differ along the batch because of another one.
+  for (std::size_t j = 0; j < loop.states(); ++j) spec.states[j].initial = after_steps(loop.initial_input(j));
   for (std::size_t t = 0; t < loop.taps.size(); ++t) {
     const Variable& initial = spec.states[loop.taps[t].state].initial;
     inputs.push_back(batched_stand_in(spec.body.inputs[loop.tap_of(t)], element_stand_in(initial).type()));
@@ -240,7 +240,7 @@ builder::Batched batch_loop(const builder::BatchContext& c) {
     inputs.push_back(batched_stand_in(own, c.inputs[at].type()));
   }
   spec.body.inputs = std::move(inputs);
-  if (stand_ins.empty()) {  // nothing in it differs: a batch of one loop
+  if (stand_ins.empty()) {  // no input differs: one loop for the whole batch
     return {builder::apply(*c.node.op, c.inputs, c.node.attrs, c.node.where), false};
   }
   spec.body.outputs = vectorize(spec.body.outputs, stand_ins, c.node.where);

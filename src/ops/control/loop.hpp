@@ -1,4 +1,4 @@
-// Loops as the builder has them: the body is an expression of stand-ins, which import makes a graph of.
+// Loops in the builder: the body is an expression of placeholders, which import converts to a graph.
 #pragma once
 
 #include <croton/shared.hpp>
@@ -12,12 +12,13 @@
 
 namespace croton::ops {
 
-/// What a loop's body was made of: `source` of expr::Body. `inputs` stand in for the elements of sequences, the taps
-/// and the captures; `outputs` are the next rows of the states, the stacked results and the condition.
+/// The source of a loop's body (`source` of expr::Body). `inputs` are placeholders for the elements of sequences, the
+/// taps and the captures; `outputs` are the next rows of the states, the stacked results and the condition.
 struct LoopSource {
   std::vector<Variable> inputs, outputs;
-  std::int64_t truncate = -1;  // through how many steps gradients go back; -1: all
-  /// Those of which the user is given new values. A loop may be a default update of one: neither keeps the other.
+  std::int64_t truncate = -1;  // number of steps through which gradients go back; -1: all
+  /// The shared variables whose new values the user gets. Weak, because a loop may be the default update of such a
+  /// variable.
   std::vector<std::weak_ptr<builder::Node>> updated = {};
 };
 
@@ -36,20 +37,20 @@ struct LoopSpec {
   bool reverse = false, until = false;
 };
 
-/// The results of a loop, all of them; what is not used costs nothing.
+/// All results of a loop; unused ones cost nothing.
 struct LoopResults {
   std::vector<Variable> history, last;  // per state
   std::vector<Variable> stacked;
   Variable steps;
 };
 
-/// The body that a loop made of the source has.
+/// The body of a loop that is made of the source.
 expr::BodyPtr loop_body(LoopSource source, Where where);
 
-/// Sequences and captures that the body does not read are left out. TypeError where a state changes its type.
+/// Makes a loop, without the sequences and captures that its body does not read. TypeError if a state changes its type.
 LoopResults make_loop(LoopSpec spec, Where where);
 
-/// What the body of a result of the builder's was made of.
+/// The source of the body of a result of a loop.
 const LoopSource& loop_source(const builder::Node& node);
 LoopSpec spec_of(const builder::Node& node);
 

@@ -1,15 +1,14 @@
-// The gradient of a loop is a loop that goes back through its steps. In the step that belongs to step t of the loop it
-// computes, from what the body read there and the gradients of what it gave, the gradients of what it read:
+// The gradient of a loop is a loop that runs backward through its steps. Its step for step t computes the gradients of
+// the body's inputs, from these inputs and the gradients of the body's outputs:
 //
 //   - of elements of sequences: they are stacked results;
 //   - of captures: they are added up in a state;
-//   - of rows of states: row r is given by step r - rows and read by the steps r - o of all taps o. What the tap o read
-//   in
-//     step t adds P_o[t] to the gradient of row t + o, so that of the row t + rows that step t gave is
+//   - of rows of states: row r is the result of step r - rows, and the tap o reads it in step r - o. The tap o adds
+//     P_o[t] in step t to the gradient of row t + o. So the gradient of row t + rows, the result of step t, is
 //       G[t + rows] = H[t + rows] + sum over o of P_o[t + rows - o],
-//     H being what comes from outside. Each P_o is a state with one tap, rows - o steps ago.
+//     where H is the gradient from outside of the loop. Each P_o is a state with one tap, rows - o steps ago.
 //
-// Rows of states are kept by the loop (its histories); what else the body computed is computed again.
+// Rows of states are kept by the loop (its histories); other values of the body are computed again.
 #include <croton/error.hpp>
 #include <croton/grad.hpp>
 #include <croton/indexing.hpp>
@@ -47,7 +46,7 @@ class LoopGradient {
     stacked_.resize(loop_.stacked);
     for (const builder::ResultGradient& result : c.results) {
       const Loop of(result.node.attrs, result.node.inputs.size());
-      // A result may be there twice: as the user's, and as what a gradient made of it.
+      // A result may occur twice: the user's, and one that another gradient made.
       if (of.result == LoopResult::history) add_to(history_[of.index], result.gradient);
       if (of.result == LoopResult::last) add_to(last_[of.index], result.gradient);
       if (of.result == LoopResult::stacked) add_to(stacked_[of.index], result.gradient);
@@ -65,9 +64,9 @@ class LoopGradient {
   Variable result(LoopResult kind, std::size_t index) const {
     return builder::apply(*node_.op, node_.inputs, expr::result_attrs(node_.attrs, kind, index), node_.where);
   }
-  bool moves(const Variable& x) const { return !is_discrete(x.dtype()); }
+  bool has_gradient(const Variable& x) const { return !is_discrete(x.dtype()); }
 
-  /// The steps [first_, first_ + count_) are gone back through: all that were done, or the last so many.
+  /// Sets the range of steps [first_, first_ + count_): all steps that ran, or the last ones.
   void find_range() {
     const Variable done = loop_.until ? result(LoopResult::steps, 0) : cast(forward_.steps, DType::int64);
     count_ = done;
@@ -78,26 +77,26 @@ class LoopGradient {
       first_ = done - count_;
     }
   }
-  /// Of something with an element for each position. (A loop in reverse ends at position 0.)
+  /// The elements of x at the positions of the range. (A reversed loop ends at position 0.)
   Variable at_positions(const Variable& x) const {
     return all_ ? x : part(x, loop_.reverse ? whole(0) : first_, count_);
   }
-  /// Rows of a history: that of each step moved on by `offset`, by position.
+  /// The row of a history that is `offset` after that of each step, by position.
   Variable rows_at(const Variable& rows, std::int64_t offset) const {
     const Variable steps = part(rows, first_ + offset, count_);
     return loop_.reverse ? reversed(steps) : steps;
   }
 
   void add_sequence(const Variable& own, const Variable& sequence) {
-    back_.body.inputs.push_back(own);
-    back_.sequences.push_back(sequence);
+    backward_.body.inputs.push_back(own);
+    backward_.sequences.push_back(sequence);
   }
   Variable add_sequence(const Variable& sequence) {
     add_sequence(element_stand_in(sequence), sequence);
-    return back_.body.inputs.back();
+    return backward_.body.inputs.back();
   }
 
-  /// What the body read and the gradients of what it gave, as sequences; the states P_o.
+  /// Adds the body's inputs and the gradients of its outputs as sequences, and the states P_o.
   void make_seeds() {
     const std::vector<Variable>&own = forward_.body.inputs, &given = forward_.body.outputs;
     for (std::size_t i = 0; i < loop_.sequences; ++i) add_sequence(own[i], at_positions(forward_.sequences[i]));
@@ -106,24 +105,25 @@ class LoopGradient {
                    rows_at(result(LoopResult::history, loop_.taps[t].state), loop_.taps[t].offset));
     for (std::size_t k = 0; k < loop_.stacked; ++k) {
       const Variable& output = given[loop_.stacked_output(k)];
-      if (stacked_[k].defined() && moves(output)) seeds_.push_back({output, add_sequence(at_positions(stacked_[k]))});
+      if (stacked_[k].defined() && has_gradient(output))
+        seeds_.push_back({output, add_sequence(at_positions(stacked_[k]))});
     }
-    std::vector<Variable> of_rows(loop_.states());  // of the next row of each state
+    std::vector<Variable> of_rows(loop_.states());  // gradient of the next row of each state
     for (std::size_t j = 0; j < loop_.states(); ++j) {
-      if (history_[j].defined() && moves(given[j]))
+      if (history_[j].defined() && has_gradient(given[j]))
         add_to(of_rows[j], add_sequence(rows_at(history_[j], loop_.rows[j])));
     }
     for (std::size_t t = 0; t < loop_.taps.size(); ++t) {
       const auto& [j, offset] = loop_.taps[t];
       const Variable& tap = own[loop_.tap_of(t)];
-      if (!moves(tap)) continue;
-      // To begin with what the last rows get from outside, which by their order are those of tap 0.
+      if (!has_gradient(tap)) continue;
+      // The initial value is the gradient of the last rows from outside, which belongs to tap 0 by its order.
       const std::int64_t rows = loop_.rows[j] - offset;
       const bool from_outside = offset == 0 && last_[j].defined();
       const Variable of_initial = node_.inputs[loop_.initial_input(j)];
       const Variable begin = from_outside ? last_[j] : zeros_like(part(of_initial, whole(0), whole(rows)));
-      pending_.push_back({t, back_.states.size()});
-      back_.states.push_back({from_outside && rows > 1 ? reversed(begin) : begin, rows, {0}});
+      pending_.push_back({t, backward_.states.size()});
+      backward_.states.push_back({from_outside && rows > 1 ? reversed(begin) : begin, rows, {0}});
       taps_.push_back(variable(tap.type(), "", tap.where()));
       add_to(of_rows[j], taps_.back());
     }
@@ -139,42 +139,42 @@ class LoopGradient {
     options.return_disconnected = ReturnDisconnected::none;
     std::vector<Variable> gradients = builder::gradients("grad", seeds_, wrt, options, node_.where);
     for (std::size_t b = 0; b < wrt.size(); ++b) {
-      if (!moves(wrt[b])) gradients[b] = {};
+      if (!has_gradient(wrt[b])) gradients[b] = {};
     }
     for (std::size_t p = 0; p < pending_.size(); ++p) {
       const Variable& tap = forward_.body.inputs[loop_.tap_of(pending_[p].tap)];
       const Variable& gradient = gradients[loop_.tap_of(pending_[p].tap)];
-      back_.body.outputs.push_back(gradient.defined() ? gradient : zeros_like(tap));
+      backward_.body.outputs.push_back(gradient.defined() ? gradient : zeros_like(tap));
     }
     sums_.resize(loop_.captures);
     for (std::size_t k = 0; k < loop_.captures; ++k) {
       const Variable& gradient = gradients[loop_.captured(k)];
       if (!gradient.defined()) continue;
-      sums_[k] = back_.states.size();
-      back_.states.push_back({expand_dims(zeros_like(node_.inputs[loop_.capture_input(k)]), 0), 1, {0}});
+      sums_[k] = backward_.states.size();
+      backward_.states.push_back({expand_dims(zeros_like(node_.inputs[loop_.capture_input(k)]), 0), 1, {0}});
       taps_.push_back(builder::placeholder(forward_.body.inputs[loop_.captured(k)]));
-      back_.body.outputs.push_back(taps_.back() + gradient);
+      backward_.body.outputs.push_back(taps_.back() + gradient);
     }
     elements_.resize(loop_.sequences);
     std::size_t stacked = 0;
     for (std::size_t i = 0; i < loop_.sequences; ++i) {
       if (!gradients[i].defined()) continue;
       elements_[i] = stacked++;
-      back_.body.outputs.push_back(gradients[i]);
+      backward_.body.outputs.push_back(gradients[i]);
     }
-    back_.steps = count_;
-    back_.reverse = !loop_.reverse;
-    back_.body.inputs.insert(back_.body.inputs.end(), taps_.begin(), taps_.end());
+    backward_.steps = count_;
+    backward_.reverse = !loop_.reverse;
+    backward_.body.inputs.insert(backward_.body.inputs.end(), taps_.begin(), taps_.end());
     for (std::size_t k = 0; k < loop_.captures; ++k) {
-      back_.body.inputs.push_back(forward_.body.inputs[loop_.captured(k)]);
-      back_.captures.push_back(node_.inputs[loop_.capture_input(k)]);
+      backward_.body.inputs.push_back(forward_.body.inputs[loop_.captured(k)]);
+      backward_.captures.push_back(node_.inputs[loop_.capture_input(k)]);
     }
   }
 
   std::vector<Variable> input_gradients() {
     std::vector<Variable> result(node_.inputs.size());
     if (seeds_.empty()) return result;
-    const LoopResults back = make_loop(back_, node_.where);
+    const LoopResults back = make_loop(backward_, node_.where);
     for (std::size_t i = 0; i < loop_.sequences; ++i) {
       if (!elements_[i]) continue;
       const Variable &x = node_.inputs[loop_.sequence_input(i)], &found = back.stacked[*elements_[i]];
@@ -183,14 +183,14 @@ class LoopGradient {
     for (std::size_t j = 0; j < loop_.states(); ++j) {
       Variable& initial = result[loop_.initial_input(j)];
       const std::int64_t rows = loop_.rows[j];
-      if (history_[j].defined() && moves(history_[j])) initial = part(history_[j], whole(0), whole(rows));
+      if (history_[j].defined() && has_gradient(history_[j])) initial = part(history_[j], whole(0), whole(rows));
       for (const Pending& pending : pending_) {
         if (loop_.taps[pending.tap].state != j) continue;
-        // The last rows of P_o, the last step back first: of the rows o and further on.
+        // The last rows of P_o, in reversed order: the gradients of the rows from o on.
         const std::int64_t offset = loop_.taps[pending.tap].offset;
         Variable found = back.last[pending.state];
         if (rows - offset > 1) found = reversed(found);
-        // A step that was not gone back to hands nothing on.
+        // A step outside of the range passes no gradient to the initial rows.
         if (forward_.body.truncate >= 0) found = where(eq(first_, 0), found, zeros_like(found));
         if (offset == 0) {
           initial = initial.defined() ? initial + found : found;
@@ -207,8 +207,8 @@ class LoopGradient {
   }
 
   struct Pending {
-    std::size_t tap;    // of the loop
-    std::size_t state;  // of the one that goes back
+    std::size_t tap;    // of the forward loop
+    std::size_t state;  // of the backward loop
   };
 
   const builder::Node& node_;
@@ -217,8 +217,8 @@ class LoopGradient {
   std::vector<Variable> history_, last_, stacked_;  // gradients from outside
   Variable first_, count_;
   bool all_ = true;
-  LoopSpec back_;
-  std::vector<Variable> taps_;  // of the loop that goes back
+  LoopSpec backward_;
+  std::vector<Variable> taps_;  // taps of the backward loop
   std::vector<builder::Seed> seeds_;
   std::vector<Pending> pending_;
   std::vector<std::optional<std::size_t>> sums_, elements_;

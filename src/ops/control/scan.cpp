@@ -1,5 +1,5 @@
-// scan: what the user's step becomes as the body of a loop. What does not depend on the loop is left outside, where it
-// is computed once, and captured.
+// scan: converts the user's step to the body of a loop. Values that do not depend on the loop are computed once outside
+// of it, and captured.
 #include <croton/scan.hpp>
 
 #include <croton/error.hpp>
@@ -31,7 +31,7 @@ Variable whole(std::int64_t value) { return constant(Array(value)); }
 
 class Scan {
  public:
-  /// `last`: of what is fed back the values after the last step are wanted, not those of all steps.
+  /// `last`: the results of states are their values after the last step, not those of all steps.
   Scan(const std::vector<OutputInfo>& infos, const ScanOptions& options, bool last, Where where)
       : infos_(infos), options_(options), last_(last), where_(where) {}
 
@@ -41,16 +41,16 @@ class Scan {
       if (!each.defined()) fail_type("a non_sequence is an empty Variable");
     }
     {
-      const builder::OriginScope origin(where_);  // what is ours; what the step makes has its own lines
+      const builder::OriginScope origin(where_);  // for nodes made here; the step's nodes have the user's lines
       add_sequences(sequences);
       add_states();
     }
-    std::vector<Variable> arguments = own_;
+    std::vector<Variable> arguments = placeholders_;
     arguments.insert(arguments.end(), non_sequences.begin(), non_sequences.end());
     for (const Variable& each : non_sequences) {
       if (!each.node()->shared) outside_.insert(each.node());
     }
-    // Whatever is newer than this is made by the step.
+    // Newer nodes than this are made by the step.
     first_inside_ = variable(Type{DType::bool_, {}}, "", where_).node()->serial;
     Step made = step(arguments);
     const builder::OriginScope origin(where_);
@@ -60,17 +60,17 @@ class Scan {
   }
 
  private:
-  std::string who() const {
+  std::string name_and_line() const {
     return fmt::format("scan{} ({})", options_.name.empty() ? "" : " '" + options_.name + "'", describe(where_));
   }
   [[noreturn]] void fail_type(const std::string& message) const {
-    throw TypeError(fmt::format("{}: {}", who(), message));
+    throw TypeError(fmt::format("{}: {}", name_and_line(), message));
   }
   [[noreturn]] void fail_value(const std::string& message) const {
-    throw ValueError(fmt::format("{}: {}", who(), message));
+    throw ValueError(fmt::format("{}: {}", name_and_line(), message));
   }
 
-  // ---- what the step is given ----
+  // ---- inputs of the step ----
 
   void add_sequences(const std::vector<Sequence>& sequences) {
     std::vector<Variable> lengths;
@@ -105,26 +105,27 @@ class Scan {
     }
     const bool all_of_one = !options_.n_steps && sequences.size() == 1;
     for (const Part& part : parts) {
-      const int from = part.tap - part.oldest, behind = part.newest - part.tap;
+      const int from = part.tap - part.oldest, after = part.newest - part.tap;
       Variable x = part.x;
-      if (from != 0 || behind != 0) {
+      if (from != 0 || after != 0) {
         std::optional<Operand> start, stop;
         if (from != 0) start = Operand(from, where_);
-        if (behind != 0) stop = Operand(-behind, where_);
+        if (after != 0) stop = Operand(-after, where_);
         x = x[slice(start, stop)];
       }
       if (options_.go_backwards) x = x[slice(std::nullopt, std::nullopt, -1)];
       if (!all_of_one) x = first_steps(x);
       spec_.sequences.push_back(x);
-      own_.push_back(ops::element_stand_in(part.x));
-      if (!part.x.name().empty()) own_.back().named(fmt::format("{}[t{}]", part.x.name(), tap_text(part.tap)));
+      placeholders_.push_back(ops::element_stand_in(part.x));
+      if (!part.x.name().empty()) placeholders_.back().named(fmt::format("{}[t{}]", part.x.name(), tap_text(part.tap)));
     }
   }
 
-  /// As many elements as there are steps; ShapeError when called if there are fewer.
+  /// The first elements of x, one per step; ShapeError at the call if there are fewer.
   Variable first_steps(const Variable& x) const {
     const Variable cut = x[slice(std::nullopt, Operand(spec_.steps, where_))];
-    return ops::stated(cut, {Operand(spec_.steps, where_)}, "scan: a sequence has fewer elements than there are steps");
+    return ops::require_shape(cut, {Operand(spec_.steps, where_)},
+                              "scan: a sequence has fewer elements than there are steps");
   }
 
   static std::string tap_text(int tap) { return tap == 0 ? "" : fmt::format("{:+}", tap); }
@@ -143,20 +144,21 @@ class Scan {
                                describe(info.initial), fmt::join(info.taps, ", ")));
       ops::LoopState state{one ? expand_dims(info.initial, 0) : info.initial, -oldest, {}};
       if (!one)
-        state.initial = ops::stated(info.initial, {Operand(-oldest, where_)},
-                                    "scan: the oldest tap of a state says how many initial rows there are");
+        state.initial = ops::require_shape(info.initial, {Operand(-oldest, where_)},
+                                           "scan: the oldest tap of a state says how many initial rows there are");
       for (const int tap : info.taps) state.offsets.push_back(tap - oldest);
       for (const int tap : info.taps) {
-        own_.push_back(one ? builder::placeholder(info.initial) : ops::element_stand_in(info.initial));
-        if (!info.initial.name().empty()) own_.back().named(fmt::format("{}[t{}]", info.initial.name(), tap_text(tap)));
+        placeholders_.push_back(one ? builder::placeholder(info.initial) : ops::element_stand_in(info.initial));
+        if (!info.initial.name().empty())
+          placeholders_.back().named(fmt::format("{}[t{}]", info.initial.name(), tap_text(tap)));
       }
-      row_of_[i] = own_.back();
+      row_of_[i] = placeholders_.back();
       state_of_.emplace(i, spec_.states.size());
       spec_.states.push_back(std::move(state));
     }
   }
 
-  // ---- what it gives ----
+  // ---- outputs of the step ----
 
   void check(const Step& step) const {
     if (step.outputs.empty() && step.updates.empty()) fail_value("the step gives nothing");
@@ -205,7 +207,7 @@ class Scan {
 
   void check_strict(const Step& step, const std::vector<Variable>& non_sequences) const {
     std::unordered_set<const Node*> given;
-    for (const Variable& each : own_) given.insert(each.node());
+    for (const Variable& each : placeholders_) given.insert(each.node());
     for (const Variable& each : non_sequences) given.insert(each.node());
     std::unordered_set<const Node*> seen;
     const std::vector<Variable> all = roots(step);
@@ -218,7 +220,7 @@ class Scan {
     if (used.is_constant() || is_inside(used.node()) || given.contains(used.node())) return;
     throw MissingInputError(
         fmt::format("{}: the step uses {}, which is not among its arguments: with strict, add it to non_sequences",
-                    who(), describe(used)));
+                    name_and_line(), describe(used)));
   }
 
   static std::vector<Variable> roots(const Step& step) {
@@ -228,8 +230,8 @@ class Scan {
     return all;
   }
 
-  /// Shared variables that every step changes are states: those that the step updates, and those of random numbers that
-  /// it draws.
+  /// Adds the shared variables that every step changes, which become states: those that the step updates, and the
+  /// states of its random draws.
   void add_updated(const Step& step) {
     for (const auto& [target, value] : step.updates) {
       for (const auto& [earlier, unused] : updated_) {
@@ -238,7 +240,7 @@ class Scan {
       updated_.emplace_back(target, value);
     }
     std::vector<Variable> all = roots(step);
-    for (std::size_t known = 0; known != all.size();) {  // an update may draw, too
+    for (std::size_t known = 0; known != all.size();) {  // an update may draw random numbers, too
       known = all.size();
       for (Node* node : builder::topological_order(all)) {
         if (!node->shared || !node->shared->default_update.defined() || !is_inside(node)) continue;
@@ -253,11 +255,11 @@ class Scan {
     }
   }
 
-  /// The values that the body depends on from outside become captures.
+  /// Makes the outside values that the body reads captures.
   void capture(const std::vector<Variable>& all, builder::Replacements& replace, std::vector<Variable>& captured) {
     std::unordered_set<const Node*> depends;
     for (const auto& [node, with] : replace) depends.insert(node);
-    for (const Variable& own : own_) depends.insert(own.node());
+    for (const Variable& own : placeholders_) depends.insert(own.node());
     const auto take = [&](const Variable& v) {
       if (depends.contains(v.node()) || replace.contains(v.node()) || (v.is_constant() && v.rank() == 0)) return;
       const Variable inside = builder::placeholder(v);
@@ -277,12 +279,13 @@ class Scan {
     for (const Variable& root : all) take(root);
   }
 
-  /// The next value of a state, which must have the sizes of the one before: `row`.
+  /// The next value of a state, required to have the sizes of the previous one, `row`.
   Variable of_same_size(const Variable& next, const Variable& row, std::string_view state) const {
     std::vector<std::optional<Operand>> sizes;
     sizes.reserve(next.type().rank());
     for (int axis = 0; axis < next.rank(); ++axis) sizes.emplace_back(Operand(row.shape(axis), where_));
-    return ops::stated(next, sizes, fmt::format("{}: {} must keep its size from step to step", who(), state));
+    return ops::require_shape(next, sizes,
+                              fmt::format("{}: {} must keep its size from step to step", name_and_line(), state));
   }
 
   ops::LoopResults loop(const Step& step) {
@@ -299,7 +302,7 @@ class Scan {
     for (const auto& [target, value] : updated_) {
       const Variable inside = builder::placeholder(target);
       replace[target.node()] = inside;
-      own_.push_back(inside);
+      placeholders_.push_back(inside);
       next_rows.push_back(of_same_size(value, inside, describe(target)));
       spec_.states.push_back({expand_dims(target, 0), 1, {0}});
     }
@@ -309,7 +312,7 @@ class Scan {
     std::vector<Variable> captured;
     capture(all, replace, captured);
     spec_.body.outputs = builder::clone(all, replace);
-    spec_.body.inputs = own_;
+    spec_.body.inputs = placeholders_;
     spec_.body.inputs.insert(spec_.body.inputs.end(), captured.begin(), captured.end());
     spec_.body.truncate = options_.truncate_gradient;
     for (const auto& [target, value] : step.updates) spec_.body.updated.push_back(target.node()->weak_from_this());
@@ -339,7 +342,7 @@ class Scan {
     for (auto& [target, value] : updated_) {
       const Variable after = squeeze(made.last[next_state++], 0);
       result.updates.emplace_back(target, after);
-      // Of random numbers: what functions do of themselves, also where the step hands on what a loop inside drew.
+      // Functions update the states of random draws by default, also those of a loop inside the step.
       if (target.node()->shared->default_update.defined()) target.set_default_update(after);
     }
     return result;
@@ -350,10 +353,10 @@ class Scan {
   bool last_;
   Where where_;
   LoopSpec spec_;
-  std::vector<Variable> own_;                                 // what stands in for elements and rows
+  std::vector<Variable> placeholders_;                        // placeholders for elements and rows
   std::unordered_map<std::size_t, std::size_t> state_of_;     // by output of the step
-  std::unordered_map<std::size_t, Variable> row_of_;          // what stands in for a row of it
-  std::unordered_set<const Node*> outside_;                   // given to the step as they are in front of the loop
+  std::unordered_map<std::size_t, Variable> row_of_;          // placeholder for its previous row
+  std::unordered_set<const Node*> outside_;                   // arguments of the step from outside of the loop
   std::vector<std::pair<SharedVariable, Variable>> updated_;  // shared variables that are states
   std::uint64_t first_inside_ = 0;
 };
@@ -424,22 +427,23 @@ ScanResult scan_checkpoints(const std::function<Step(const std::vector<Variable>
     if (!options.n_steps) given = given.defined() ? minimum(given, sequence.x.shape(0)) : sequence.x.shape(0);
   }
   const Variable whole_parts = floor_divide(given, whole(save_every)) * whole(save_every);
-  const Variable counted = ops::stated(arange(whole_parts), {Operand(given, where)},
-                                       fmt::format("scan_checkpoints: the steps must be a multiple of {}", save_every));
+  const Variable counted =
+      ops::require_shape(arange(whole_parts), {Operand(given, where)},
+                         fmt::format("scan_checkpoints: the steps must be a multiple of {}", save_every));
   const Variable parts = floor_divide(counted.shape(0), whole(save_every));
   std::vector<Sequence> cut;
   for (const Sequence& sequence : sequences) {
     Variable x = sequence.x;
     if (options.go_backwards) x = x[slice(std::nullopt, std::nullopt, -1)];
     if (options.n_steps || sequences.size() > 1) {
-      x = ops::stated(x[slice(std::nullopt, Operand(given, where))], {Operand(given, where)},
-                      "scan: a sequence has fewer elements than there are steps");
+      x = ops::require_shape(x[slice(std::nullopt, Operand(given, where))], {Operand(given, where)},
+                             "scan: a sequence has fewer elements than there are steps");
     }
     std::vector<Operand> shape{Operand(parts, where), Operand(save_every, where)};
     for (int axis = 1; axis < x.rank(); ++axis) shape.emplace_back(x.shape(axis), where);
     cut.emplace_back(reshape(x, shape));
   }
-  // The steps of one part; what it hands on is what its last step gave.
+  // Runs the steps of one part; its result is the state after its last step.
   const auto part = [&](const std::vector<Variable>& in) {
     std::vector<Sequence> own;
     own.reserve(cut.size());

@@ -1,5 +1,5 @@
-// Copies to another device that the user asks for. Placement puts in the others, and takes this one out where its input
-// is there already.
+// Copies to another device by the user. Placement adds other transfers, and removes this one if its input is already on
+// the device.
 #include <croton/device.hpp>
 
 #include "base/device_name.hpp"

@@ -1,4 +1,4 @@
-// Activations, composed of elementwise ops: fusion makes one kernel of each.
+// Activations, composed of elementwise ops, which fuse into one kernel.
 #include <croton/activations.hpp>
 #include <croton/error.hpp>
 #include <croton/grad.hpp>
@@ -23,7 +23,7 @@ namespace {
 using builder::number;
 using ops::in_floats;
 
-/// The part below 0, so that what is computed of it alone cannot overflow where it is not chosen.
+/// The part below 0: expressions of it cannot overflow where the other branch is chosen.
 Variable below_zero(const Variable& x) { return minimum(x, 0); }
 
 }  // namespace
@@ -70,8 +70,8 @@ Variable gelu(Operand x, bool approximate) {
   const Variable v = in_floats(x);
   // erfc, not 1 + erf: exact far below 0.
   if (!approximate) return number(0.5, v) * v * erfc(v * number(-std::numbers::sqrt2 / 2, v));
-  // 0.5 (1 + tanh(u)) is sigmoid(2 u), which is exact far below 0.
-  // Far out it is 0 or 1 long before the cube, and with it the slope, overflows.
+  // 0.5 (1 + tanh(u)) is sigmoid(2 u), which is exact far below 0. The result is 0 or 1 long before the cube, and so
+  // the derivative, overflows.
   const Variable near = clip(v, -100, 100), scale = number(2 * std::sqrt(2 / std::numbers::pi), v);
   return v * croton::sigmoid(scale * near * (1 + number(0.044715, v) * sqr(near)));
 }
@@ -93,7 +93,7 @@ Variable softsign(Operand x) {
   const builder::OriginScope origin(x.where);
   const Variable v = in_floats(x), result = v / (1 + abs(v));
   if (is_complex(v.dtype())) return result;
-  // 1 / (1 + |x|)^2: as a quotient it would be a difference that cancels for large x.
+  // 1 / (1 + |x|)^2: the derivative of the quotient would be a difference that cancels for large x.
   static const auto carrier = ops::gradient_carrier(
       [](const std::vector<Variable>& inputs, const std::vector<Variable>&, const std::vector<Variable>& gradients) {
         return std::vector<Variable>{gradients[0] * sqr(reciprocal(1 + abs(inputs[0])))};
@@ -140,9 +140,9 @@ Variable exponential(Operand x) { return exp(x); }
 Variable squareplus(Operand x, double b) {
   const builder::OriginScope origin(x.where);
   const Variable v = in_floats(x), far = number(1e9, v);
-  // Far out the root is |x|, and the square overflows.
+  // For large |x| the root is |x|, and the square overflows.
   const Variable root = maximum(abs(v), sqrt(sqr(clip(v, -far, far)) + number(b, v)));
-  // Below 0 the sum cancels; b / (root - x) / 2 is the same number.
+  // Below 0 the sum cancels; b / (root - x) / 2 is equal to it.
   return where(v > 0, number(0.5, v) * (v + root), number(0.5 * b, v) / (root - below_zero(v)));
 }
 
@@ -194,15 +194,15 @@ Variable sparsemax(Operand x, int axis) {
   const int at = ops::normal_axis(axis, given.rank(), "sparsemax", x);
   const ReduceOptions along(std::vector<int>{at}, true);
   const Variable v = cast(given, compute_dtype(given.dtype()));
-  // The largest is at most 1 above tau, so that what lies further below is none of the sum. Nothing is differentiated
-  // here: which elements are above tau does not change around x.
+  // The largest element is at most 1 above tau, so elements more than 1 below the largest are not in the sum. The
+  // selection is not differentiated: it is constant near x.
   const Variable top = builder::apply("max_or_lowest", {v}, {{"axes", expr::Ints{at}}}, x.where);
   const Variable z = v - disconnected_grad(expand_dims(top, at));
   const Variable falling = -sort(-maximum(disconnected_grad(z), -1), at);
   const Variable count = cast(ops::along_axis(arange(v.shape(at)) + 1, at, v.rank()), v.dtype());
   const Variable taken = cast(1 + count * falling > cumsum(falling, at), v.dtype());
   const Variable first = (sum(taken * falling, along) - 1) / sum(taken, along);
-  // nan is above everything, and stays.
+  // nan counts as above, and stays in the result.
   const Variable above = ~(z <= first);
   const Variable tau = (sum(where(above, z, 0), along) - 1) / sum(cast(above, v.dtype()), along);
   return cast(where(above, z - tau, 0), given.dtype());

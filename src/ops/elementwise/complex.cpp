@@ -1,6 +1,6 @@
-// Complex numbers: which elementwise ops take them and what they compute then, and the ops that are about their parts.
-// The references run in std::complex<double>, whose functions have the special values of C99's annex G; products and
-// quotients are NumPy's (codegen_templates/common/complex.cuh).
+// Complex numbers: the complex versions of elementwise ops, and the ops on real and imaginary parts. The references run
+// in std::complex<double>, whose functions have the special values of C99's annex G; products and quotients are NumPy's
+// (codegen_templates/common/complex.cuh).
 #include <croton/complex.hpp>
 #include <croton/ops.hpp>
 
@@ -82,7 +82,7 @@ Complex times(Complex a, Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 Complex divided(Complex a, Complex b) {
-  // A sum of two parts may overflow where the quotient does not.
+  // A sum of two parts may overflow although the quotient does not.
   const auto is_large = [](double part) { return std::abs(part) > std::numeric_limits<double>::max() / 2; };
   if (is_large(a.real()) || is_large(a.imag()) || is_large(b.real()) || is_large(b.imag())) a *= 0.5, b *= 0.5;
   const double c = b.real(), d = b.imag();
@@ -116,14 +116,14 @@ Complex direction(Complex z) {
   return {nan, nan};
 }
 Complex scaled(Complex z, double factor) { return {z.real() * factor, z.imag() * factor}; }
-/// Near 0 the sums with 1 would lose what there is.
-Complex exp_less_one(Complex z) {
+/// Near 0 the sums with 1 would lose digits.
+Complex complex_expm1(Complex z) {
   const Complex power = std::exp(z);
   if (!(std::abs(z.real()) <= 1)) return power - 1.0;
   const long double x = z.real(), y = z.imag(), half = std::sin(0.5L * y);
   return {static_cast<double>(std::expm1(x) * std::cos(y) - 2 * half * half), power.imag()};
 }
-Complex log_of_one_more(Complex z) {
+Complex complex_log1p(Complex z) {
   if (!(std::abs(z.real()) < 0.5 && std::abs(z.imag()) < 0.5)) return std::log(1.0 + z);
   const long double x = z.real(), y = z.imag();
   return {static_cast<double>(0.5L * std::log1p(x * (2 + x) + y * y)), std::atan2(z.imag(), 1 + z.real())};
@@ -133,15 +133,15 @@ constexpr double ln2 = std::numbers::ln2, ln10 = std::numbers::ln10;
 
 #define F(expression) [](Complex z) -> Complex { return expression; }
 
-// ---- gradients that are no real formula's ----
+// ---- gradients that differ from the real formulas ----
 
-/// Derivatives of inverse functions, by their values: so they have the branch cuts of these, and take the same side of
-/// a cut, which the sign of a zero tells.
+/// Derivatives of inverse functions, computed from their values: so they have the same branch cuts, and are on the same
+/// side of a cut, which the sign of a zero determines.
 std::vector<Variable> arcsin_gradient(const GradientContext& c) { return {c.gradient / cos(c.output)}; }
 std::vector<Variable> arccos_gradient(const GradientContext& c) { return {-c.gradient / sin(c.output)}; }
 std::vector<Variable> arcsinh_gradient(const GradientContext& c) { return {c.gradient / cosh(c.output)}; }
 std::vector<Variable> arccosh_gradient(const GradientContext& c) { return {c.gradient / sinh(c.output)}; }
-/// What of g turns z, scaled by 1 / |z|: moving along z changes nothing.
+/// The component of g that rotates z, scaled by 1 / |z|: the component along z does not change the result.
 std::vector<Variable> sgn_gradient(const GradientContext& c) {
   const Variable &z = c.input(0), &s = c.output, &g = c.gradient;
   return {where(eq(z, 0), zeros_like(z), (g - s * real(conj(s) * g)) / abs(z))};
@@ -160,7 +160,7 @@ std::vector<Variable> imag_gradient(const GradientContext& c) {
 }
 std::vector<Variable> conj_gradient(const GradientContext& c) { return {conj(c.gradient)}; }
 std::vector<Variable> complex_gradient(const GradientContext& c) { return {real(c.gradient), imag(c.gradient)}; }
-/// d/dr is the direction, d/dtheta a quarter turn further.
+/// d/dr is the direction; d/dtheta is orthogonal to it.
 std::vector<Variable> polar_gradient(const GradientContext& c) {
   const Variable &g = c.gradient, &r = c.input(0), &theta = c.input(1);
   const Variable x = cos(theta), y = sin(theta);
@@ -192,8 +192,8 @@ const std::map<std::string_view, ComplexInfo>& infos() {
       {"log", {same, unary<F(std::log(z))>}},
       {"log2", {same, unary<F(scaled(std::log(z), 1 / ln2))>}},
       {"log10", {same, unary<F(scaled(std::log(z), 1 / ln10))>}},
-      {"expm1", {same, unary<exp_less_one>}},
-      {"log1p", {same, unary<log_of_one_more>}},
+      {"expm1", {same, unary<complex_expm1>}},
+      {"log1p", {same, unary<complex_log1p>}},
       {"sqrt", {same, unary<F(std::sqrt(z))>}},
       {"rsqrt", {same, unary<F(divided(1, std::sqrt(z)))>}},
       {"sin", {same, unary<F(std::sin(z))>}},
@@ -216,11 +216,11 @@ const std::map<std::string_view, ComplexInfo>& infos() {
   return table;
 }
 
-// ---- ops that are about parts; of real operands first ----
+// ---- ops on parts; first for real operands ----
 
-Scalar itself(Values x, DType result) { return x[0].cast(result); }
-Scalar nothing(Values, DType result) { return Scalar::of_int(0, DType::int64).cast(result); }
-Scalar half_turn(Values x, DType result) { return Scalar::of_double(std::atan2(0.0, x[0].as_double()), result); }
+Scalar same_value(Values x, DType result) { return x[0].cast(result); }
+Scalar zero_part(Values, DType result) { return Scalar::of_int(0, DType::int64).cast(result); }
+Scalar real_angle(Values x, DType result) { return Scalar::of_double(std::atan2(0.0, x[0].as_double()), result); }
 Scalar of_parts(Values x, DType result) { return Scalar::of_complex({x[0].as_double(), x[1].as_double()}, result); }
 Scalar of_polar(Values x, DType result) {
   const double r = x[0].as_double(), theta = x[1].as_double();
@@ -242,17 +242,20 @@ void register_complex(Registry& registry) {
     std::string_view doc;
   };
   static Row rows[] = {
-      {"real", {same, "ct::real({0})", itself, false, 1, std::vector<expr::Domain>(1)}, same_gradient, "the real part"},
+      {"real",
+       {same, "ct::real({0})", same_value, false, 1, std::vector<expr::Domain>(1)},
+       same_gradient,
+       "the real part"},
       {"imag",
-       {same, "ct::imag({0})", nothing, false, 1, std::vector<expr::Domain>(1)},
+       {same, "ct::imag({0})", zero_part, false, 1, std::vector<expr::Domain>(1)},
        imag_gradient,
        "the imaginary part"},
       {"conj",
-       {same, "ct::conj({0})", itself, false, 1, std::vector<expr::Domain>(1)},
+       {same, "ct::conj({0})", same_value, false, 1, std::vector<expr::Domain>(1)},
        conj_gradient,
        "x - iy of x + iy"},
       {"angle",
-       {real_result, "ct::angle({0})", half_turn, false, 20, std::vector<expr::Domain>(1)},
+       {real_result, "ct::angle({0})", real_angle, false, 20, std::vector<expr::Domain>(1)},
        angle_gradient,
        "atan2(y, x) of x + iy"},
       {"complex",
@@ -287,8 +290,8 @@ namespace croton {
 namespace {
 
 Variable part(std::string_view op, const Operand& z) { return builder::apply(op, {z.variable}, {}, z.where); }
-/// Both become one dtype, of which the result's parts are.
-Variable made_of(std::string_view op, const Operand& a, const Operand& b) {
+/// Both operands get one dtype, which the parts of the result have.
+Variable complex_of(std::string_view op, const Operand& a, const Operand& b) {
   return builder::apply(op, {a.variable, b.variable}, {}, a.variable.is_constant() ? b.where : a.where);
 }
 bool is_real(const Operand& x) { return !is_complex(x.variable.dtype()); }
@@ -308,10 +311,10 @@ Variable iscomplex(Operand z) {
 Variable conj(Operand z) {
   if (is_real(z)) return z.variable;
   const builder::Node& node = *z.variable.node();
-  return node.op->is(expr::Core::conj) ? node.inputs[0] : part("conj", z);  // gradients are full of them
+  return node.op->is(expr::Core::conj) ? node.inputs[0] : part("conj", z);  // gradients often have two of them
 }
 Variable angle(Operand z) { return part("angle", z); }
-Variable complex(Operand re, Operand im) { return made_of("complex", re, im); }
-Variable complex_from_polar(Operand r, Operand theta) { return made_of("complex_from_polar", r, theta); }
+Variable complex(Operand re, Operand im) { return complex_of("complex", re, im); }
+Variable complex_from_polar(Operand r, Operand theta) { return complex_of("complex_from_polar", r, theta); }
 
 }  // namespace croton

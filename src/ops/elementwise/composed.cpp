@@ -1,4 +1,4 @@
-// Elementwise functions that are a few others: what they are made of is charged to the caller's line.
+// Elementwise functions composed of others, whose nodes get the caller's line.
 #include <croton/elementwise.hpp>
 
 #include <fmt/format.h>
@@ -64,7 +64,7 @@ Variable ops::complex_sinc(const Operand& z) {
 
 namespace {
 
-/// The numbers of a 16-bit float, told in float32, of which kernels make them: what is fused need not be on the grid.
+/// The numbers of a 16-bit float in float32, in which kernels compute: fused values need not be on this grid.
 struct Grid {
   int digits, lowest;  // the exponent of the least normal number
   double top;
@@ -101,12 +101,13 @@ Variable ops::narrow_neighbour(const Operand& a, const Operand& b, DType dtype) 
   const Grid grid(dtype);
   const Variable from = cast(a, dtype), to = cast(b, dtype);
   const Variable x = grid.nearest(cast(from, DType::float32)), y = grid.nearest(cast(to, DType::float32));
-  // The neighbour in float32 that lies in the direction of y has the exponent whose last place is the step.
-  const Variable beside = nextafter(x, y), moved = x + copysign(grid.step(beside), y - x);
-  // Beside 0 lies a number of y's sign; a number beside 0 keeps its own. Below infinity lies the largest.
+  // The float32 neighbour in the direction of y has the exponent whose last place is the step.
+  const Variable neighbour = nextafter(x, y), moved = x + copysign(grid.step(neighbour), y - x);
+  // The neighbour of 0 has y's sign; the neighbour of another number keeps its sign. The neighbour of infinity is the
+  // largest number.
   const Variable next = where(eq(x, 0), moved, copysign(moved, x));
   const Variable finite = where(isinf(x), copysign(number(grid.top, x), x), next);
-  const Variable result = cast(where(eq(x, y), y, where(isnan(beside), beside, finite)), dtype);
+  const Variable result = cast(where(eq(x, y), y, where(isnan(neighbour), neighbour, finite)), dtype);
   const auto carrier = gradient_carrier(
       [](const std::vector<Variable>&, const std::vector<Variable>&, const std::vector<Variable>& gradients) {
         return std::vector<Variable>{gradients[0], zeros_like(gradients[0])};

@@ -1,5 +1,5 @@
-// The table of elementwise ops: arithmetic, comparison, logic, and the functions that everybody uses. The rarer ones
-// are in functions.cpp and special.cpp; rows.hpp says what a row is.
+// The table of elementwise ops: arithmetic, comparison, logic, and the common functions. Less common ones are in
+// functions.cpp and special.cpp; rows.hpp defines a row.
 #include <croton/elementwise.hpp>
 
 #include <fmt/format.h>
@@ -71,8 +71,8 @@ T python_mod(T a, T b) {
 template <class T>
 T python_div(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
-    // As Python: the quotient without its remainder, so that rounding of a / b never reaches the next integer (1 // 0.1
-    // is 9).
+    // As in Python: the remainder is subtracted before the division, so that rounding of a / b never reaches the next
+    // integer (1 // 0.1 is 9).
     if (b == 0) return a / b;
     const T r = std::fmod(a, b);
     const T quotient = (a - r) / b - (r != 0 && (r < 0) != (b < 0) ? 1 : 0), down = std::floor(quotient);
@@ -103,7 +103,7 @@ T power(T a, T b) {
     return result;
   }
 }
-/// The larger one or the smaller one, nan first; 0 is larger than -0 (IEEE 754-2019, maximum and minimum).
+/// The maximum or minimum; nan if an operand is nan; 0 is larger than -0 (IEEE 754-2019, maximum and minimum).
 template <bool larger, class T>
 T extreme(T a, T b) {
   if (a != a) return a;
@@ -114,7 +114,7 @@ T extreme(T a, T b) {
   return (larger ? b > a : b < a) ? b : a;
 }
 
-/// Rounded to a whole number; integers are whole already.
+/// Rounds to an integer; integers do not change.
 template <class T, class Round>
 T whole(T x, Round round) {
   if constexpr (std::is_floating_point_v<T>)
@@ -124,7 +124,7 @@ T whole(T x, Round round) {
 }
 
 Checked exact_power(std::int64_t base, std::int64_t exponent) {
-  if (exponent < 0 || base == 0 || base == 1 || base == -1) return 0;  // small, whatever it is
+  if (exponent < 0 || base == 0 || base == 1 || base == -1) return 0;  // the result is small
   Checked power = 1;
   for (std::int64_t i = 0; i < exponent && power; ++i) power = base::checked_mul(*power, base);
   return power;
@@ -255,7 +255,7 @@ const std::vector<Row>& rows() {
 }
 // clang-format on
 
-/// How integers are spelled where the operators of C++ are undefined on overflow; empty for other rows.
+/// The code for integers if the operators of C++ are undefined on overflow; empty for other rows.
 std::string_view wrapping_code(std::string_view name) {
   static const std::map<std::string_view, std::string_view> codes{
       {"add", "ct::add<{T}>({0}, {1})"},      {"ordered_add", "ct::add<{T}>({0}, {1})"},
@@ -300,7 +300,7 @@ bool cast_fits(std::span<const Scalar> x) { return x[0].dtype != DType::uint64 |
 std::vector<Variable> cast_gradient(const GradientContext& c) {
   if (is_discrete(c.output.dtype())) return zero(c);
   const DType to = c.input(0).dtype();
-  if (is_complex(c.gradient.dtype()) && !is_complex(to)) return {c.gradient};  // its real part will be taken
+  if (is_complex(c.gradient.dtype()) && !is_complex(to)) return {c.gradient};  // grad takes its real part
   return {cast(c.gradient, is_discrete(to) ? base::config().float_x() : to)};
 }
 
@@ -388,7 +388,7 @@ Variable maximum(Operand a, Operand b) { return binary("maximum", a, b); }
 Variable minimum(Operand a, Operand b) { return binary("minimum", a, b); }
 Variable clip(Operand x, Operand low, Operand high) { return minimum(Operand(maximum(x, low), x.where), high); }
 namespace {
-/// Of several variables, two at a time.
+/// Combines several variables, two at a time.
 template <class Combine>
 Variable folded(std::string_view name, const std::vector<Variable>& all, Where where, const Combine& combine) {
   if (all.empty())
@@ -409,20 +409,20 @@ Variable smallest(const std::vector<Variable>& all, Where where) {
   return folded("smallest", all, where, [](const Operand& a, const Operand& b) { return minimum(a, b); });
 }
 namespace {
-/// Beside uint64 a signed integer is compared as one, if it is not negative: the dtype that both promote to is a float,
-/// which would take different numbers for equal ones.
+/// A signed integer that is not negative is compared with a uint64 as uint64: both promote to a float, in which
+/// different numbers may be equal.
 Variable compare(std::string_view op, const Operand& a, const Operand& b) {
-  const auto is_signed_beside = [](const Operand& x, const Operand& other) {
+  const auto is_signed_with_uint64 = [](const Operand& x, const Operand& other) {
     return is_signed_int(x.variable.dtype()) && other.variable.dtype() == DType::uint64;
   };
-  const bool left = is_signed_beside(a, b), right = is_signed_beside(b, a);
+  const bool left = is_signed_with_uint64(a, b), right = is_signed_with_uint64(b, a);
   if (!left && !right) return binary(op, a, b);
   const builder::OriginScope origin(a.variable.is_constant() ? b.where : a.where);
   const Operand& x = left ? a : b;
   const Operand wide(cast(x, DType::uint64), x.where);
   const Variable same = left ? binary(op, wide, b) : binary(op, a, wide);
   if (x.variable.is_constant() && x.variable.rank() == 0 && x.variable.node()->value.as_double(0) >= 0) return same;
-  // A negative number is below all of uint64.
+  // A negative number is less than every uint64.
   const bool below = op == "neq" || (left ? op == "lt" || op == "le" : op == "gt" || op == "ge");
   const Operand negative(binary("lt", x, Operand(0, x.where)), x.where);
   return below ? negative | Operand(same, x.where) : ~negative & Operand(same, x.where);
@@ -436,9 +436,9 @@ Variable eq(Operand a, Operand b) { return compare("eq", a, b); }
 Variable neq(Operand a, Operand b) { return compare("neq", a, b); }
 Variable isnan(Operand x) { return unary("isnan", x); }
 Variable isinf(Operand x) { return unary("isinf", x); }
-Variable operator&(Operand a, Operand b) { return ops::of_whole("and", a, b); }
-Variable operator|(Operand a, Operand b) { return ops::of_whole("or", a, b); }
-Variable operator^(Operand a, Operand b) { return ops::of_whole("xor", a, b); }
+Variable operator&(Operand a, Operand b) { return ops::integer_op("and", a, b); }
+Variable operator|(Operand a, Operand b) { return ops::integer_op("or", a, b); }
+Variable operator^(Operand a, Operand b) { return ops::integer_op("xor", a, b); }
 Variable operator~(Operand a) { return unary("invert", a); }
 Variable where(Operand condition, Operand a, Operand b) {
   return builder::apply("where", {condition.variable, a.variable, b.variable}, {}, condition.where);

@@ -1,6 +1,5 @@
-// The functions of NumPy and Theano that are used less: inverse trigonometry, roots, rounding, signs, neighbours,
-// powers of two, whole numbers and logic. rows.hpp says what a row is; codegen_templates/common/special.cuh has the
-// spellings.
+// Less common functions of NumPy and Theano: inverse trigonometry, roots, rounding, signs, neighbours, powers of two,
+// integers and logic. rows.hpp defines a row; codegen_templates/common/special.cuh has the code.
 #include <croton/elementwise.hpp>
 
 #include <fmt/format.h>
@@ -31,14 +30,15 @@ Types count(DTypes t) {
   if (!is_discrete(t[0])) throw TypeError("only integers and bool are taken");
   return {DType::uint8, t[0]};
 }
-/// Neighbours are those of the type in which kernels compute; croton::nextafter composes those of 16-bit floats.
+/// Neighbours in the dtype in which kernels compute; croton::nextafter composes those of 16-bit floats.
 Types wide_real(DTypes t) {
   const Types result = real(t);
   if (compute_dtype(result.result) != result.result)
     throw TypeError("16-bit floats are not taken; cast them to float32 first");
   return result;
 }
-/// The exponent does not count. (Constants become floats while compiling, so that croton::ldexp looks at its dtype.)
+/// The exponent does not change the type. (Constants become floats during compilation, so croton::ldexp checks its
+/// dtype.)
 Types scaled(DTypes t) { return real(t.first(1)); }
 Types exponent(DTypes t) { return {DType::int32, real(t).operand}; }
 
@@ -56,7 +56,7 @@ T c_remainder(T a, T b) {
     return b == 0 ? 0 : a % b;
   }
 }
-/// Floats are not taken, but in_own has a branch for them.
+/// Never called with floats, but in_own has a branch for them.
 template <class T>
 std::uint64_t magnitude(T x) {
   if constexpr (std::is_integral_v<T>)
@@ -89,7 +89,7 @@ Scalar shifted(std::span<const Scalar> x, DType result) {
   const std::uint64_t value = x[0].as_unsigned();
   return Scalar::of_unsigned(left ? value << by : value >> by, DType::int64).cast(result);
 }
-/// The next number of the result's type: of float32 it is not the next double.
+/// The next number in the result's dtype: for float32 it is not the next double.
 Scalar neighbour(std::span<const Scalar> x, DType result) {
   const double a = x[0].as_double(), b = x[1].as_double();
   if (result == DType::float32) return Scalar::of_double(std::nextafter(narrow(a), narrow(b)), result);
@@ -116,7 +116,7 @@ double scaled_by(double x, double n) {
   return std::ldexp(x, static_cast<int>(std::fmin(std::fmax(std::trunc(n), -5000), 5000)));
 }
 
-/// 2 to the 63rd is no int64.
+/// 2^63 does not fit int64.
 Checked exact_shift(std::int64_t x, std::int64_t count) {
   if (x == 0 || count < 0) return 0;
   return count < 63 ? base::checked_mul(x, std::int64_t{1} << count) : Checked();
@@ -131,7 +131,7 @@ Variable scaled_by_two(const Variable& x, const Variable& exponent) {
 Variable quotient_or_zero(const Variable& a, const Variable& b) {
   return croton::where(eq(b, 0), 0, a / croton::where(eq(b, 0), 1, b));
 }
-/// (cos(pi x) - sinc(x)) / x, the derivative of sinc; near 0, where that cancels, its power series.
+/// (cos(pi x) - sinc(x)) / x, the derivative of sinc; near 0, where this cancels, its power series.
 Variable sinc_slope(const Variable& x) {
   // (-1)^k pi^(2 k) 2 k / (2 k + 1)!
   static constexpr double coefficients[] = {-3.289868133696453,     3.2469697011334144,    -1.1445109447325053,
@@ -251,13 +251,13 @@ const std::vector<Row>& rows() {
 
 void register_functions(Registry& registry) { register_rows(registry, rows()); }
 
-Variable of_whole(std::string_view op, const Operand& a, const Operand& b) {
+Variable integer_op(std::string_view op, const Operand& a, const Operand& b) {
   const Where where = a.variable.is_constant() ? b.where : a.where;
-  const auto beside = [&](const Variable& x, const Variable& other) {
+  const auto converted = [&](const Variable& x, const Variable& other) {
     const bool number = x.is_constant() && x.rank() == 0 && is_discrete(x.dtype()) && x.node()->value.as_double(0) >= 0;
     return number && other.dtype() == DType::uint64 ? cast(Operand(x, where), DType::uint64) : x;
   };
-  return builder::apply(op, {beside(a.variable, b.variable), beside(b.variable, a.variable)}, {}, where);
+  return builder::apply(op, {converted(a.variable, b.variable), converted(b.variable, a.variable)}, {}, where);
 }
 
 }  // namespace croton::ops
@@ -269,7 +269,7 @@ Variable binary(std::string_view op, const Operand& a, const Operand& b) {
   return builder::apply(op, {a.variable, b.variable}, {}, a.variable.is_constant() ? b.where : a.where);
 }
 Variable unary(std::string_view op, const Operand& x) { return builder::apply(op, {x.variable}, {}, x.where); }
-/// What a logical function takes: of complex numbers whether they are not 0.
+/// The operand of a logical function: for complex numbers whether they are not 0.
 Operand truth(const Operand& x) { return is_complex(x.variable.dtype()) ? Operand(cast(x, DType::bool_), x.where) : x; }
 
 }  // namespace
@@ -313,10 +313,10 @@ Variable ldexp(Operand x, Operand exponent) {
   return binary("ldexp", x, exponent);
 }
 std::pair<Variable, Variable> frexp(Operand x) { return {unary("frexp_mantissa", x), unary("frexp_exponent", x)}; }
-Variable left_shift(Operand a, Operand b) { return ops::of_whole("left_shift", a, b); }
-Variable right_shift(Operand a, Operand b) { return ops::of_whole("right_shift", a, b); }
-Variable gcd(Operand a, Operand b) { return ops::of_whole("gcd", a, b); }
-Variable lcm(Operand a, Operand b) { return ops::of_whole("lcm", a, b); }
+Variable left_shift(Operand a, Operand b) { return ops::integer_op("left_shift", a, b); }
+Variable right_shift(Operand a, Operand b) { return ops::integer_op("right_shift", a, b); }
+Variable gcd(Operand a, Operand b) { return ops::integer_op("gcd", a, b); }
+Variable lcm(Operand a, Operand b) { return ops::integer_op("lcm", a, b); }
 Variable bitwise_count(Operand x) { return unary("bitwise_count", x); }
 Variable logical_and(Operand a, Operand b) { return binary("logical_and", truth(a), truth(b)); }
 Variable logical_or(Operand a, Operand b) { return binary("logical_or", truth(a), truth(b)); }

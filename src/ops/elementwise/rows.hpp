@@ -1,8 +1,8 @@
-// What the tables of elementwise ops share: the struct of a row, type rules, references and gradients. A row is all
-// there is to say of an op: name, how many operands, types, C++ spelling (the same for every device; functions of
+// Shared parts of the tables of elementwise ops: the struct of a row, type rules, references and gradients. A row
+// defines an op completely: name, number of operands, types, C++ code (the same for every device; functions of
 // namespace ct are in codegen_templates/common), derivative, reference, test domain, and a line of doc. Gradients are
-// written with the public operators; the reference runs in int64, uint64 or double. For files of ops/ only: the macros
-// are short.
+// written with the public operators; the reference runs in int64, uint64 or double. Only files of ops/ include this
+// header, because its macros are short.
 #pragma once
 
 #include <croton/nnet.hpp>
@@ -46,7 +46,7 @@ inline Types no_bool(DTypes t) {
   if (is_bool(t[0])) throw TypeError("bool is not taken; use ~ for 'not', or cast to an integer");
   return same(t);
 }
-/// Functions with real results: small integers become float32, wider ones float64, whatever floatX is.
+/// Functions with real results: small integers become float32, wider ones float64, independent of floatX.
 inline Types real(DTypes t) {
   DType result = promoted(t);
   if (is_discrete(result)) result = size_of(result) <= 2 ? DType::float32 : DType::float64;
@@ -83,7 +83,7 @@ Scalar to_scalar(R value, DType result) {
   }
 }
 
-/// x as float32 has it.
+/// x rounded to float32.
 inline float narrow(double x) { return static_cast<float>(x); }
 
 template <class F, std::size_t N>
@@ -112,12 +112,12 @@ Scalar in_integers(std::span<const Scalar> x, DType result) {
 using Checked = std::optional<std::int64_t>;
 
 inline std::int64_t as_int64(const Scalar& x) { return x.cast(DType::int64).i; }
-/// By a function that gives nothing where the result of two operands does not fit.
+/// Whether a result fits, by a function that returns nothing if it does not.
 template <Checked (*checked)(std::int64_t, std::int64_t)>
 bool fits(std::span<const Scalar> x) {
   return checked(as_int64(x[0]), as_int64(x[1])).has_value();
 }
-/// The least number has no negative.
+/// The negative of the lowest number does not fit.
 inline bool has_negative(std::span<const Scalar> x) {
   return as_int64(x[0]) != std::numeric_limits<std::int64_t>::min();
 }
@@ -128,7 +128,7 @@ inline bool has_negative(std::span<const Scalar> x) {
 inline std::vector<Variable> zero(const GradientContext& c) {
   return std::vector<Variable>(c.inputs.size(), builder::scalar_constant(0, base::config().float_x()));
 }
-/// The half-open share of maximum and minimum: where both are equal the first operand gets it all.
+/// The gradient for one operand of maximum or minimum; if both are equal the first operand gets all of it.
 inline Variable where_chosen(const GradientContext& c, const Variable& chosen) {
   return croton::where(chosen, c.gradient, zeros_like(c.gradient));
 }

@@ -1,6 +1,6 @@
 // Special functions: inverse error functions, gamma, its derivatives and incomplete integrals, Bessel functions.
-// rows.hpp says what a row is; special.cuh, incomplete_gamma.cuh and bessel.cuh of codegen_templates/common have the
-// spellings and their sources.
+// rows.hpp defines a row; special.cuh, incomplete_gamma.cuh and bessel.cuh of codegen_templates/common have the code
+// and the sources of the methods.
 #include <croton/elementwise.hpp>
 #include <croton/grad.hpp>
 
@@ -16,7 +16,7 @@ namespace {
 Variable over_x(const Variable& f, const Variable& x, double at_zero) {
   return croton::where(eq(x, 0), at_zero, f / croton::where(eq(x, 0), 1, x));
 }
-/// 2 x erfcx(x) - 2 / sqrt(pi), the derivative of erfcx; of large x, where that cancels, its asymptotic series.
+/// 2 x erfcx(x) - 2 / sqrt(pi), the derivative of erfcx; for large x, where this cancels, its asymptotic series.
 Variable erfcx_slope(const Variable& x, const Variable& erfcx_of_x) {
   const Variable two_over_root_pi = number(1.1283791670955126, erfcx_of_x);
   const Variable far = x > 50, safe = croton::where(far, x, 50), u = 0.5 / sqr(safe);
@@ -29,7 +29,7 @@ Variable erfcx_slope(const Variable& x, const Variable& erfcx_of_x) {
 Variable gamma_pdf(const Variable& a, const Variable& x) { return builder::apply("gamma_pdf", {a, x}, {}, x.where()); }
 
 /// A Bessel function of the next order up or down; orders of unsigned dtypes would wrap below 0.
-Variable order_beside(const GradientContext& c, int step, Variable (*bessel)(Operand, Operand)) {
+Variable adjacent_order(const GradientContext& c, int step, Variable (*bessel)(Operand, Operand)) {
   return bessel(cast(c.input(0), c.output.dtype()) + step, c.input(1));
 }
 
@@ -52,7 +52,7 @@ const std::vector<Row>& rows() {
        "the derivative of gammaln (digamma)", 80, false, {{0.2, 8}}},
       {"tri_gamma", 1, real, "ct::tri_gamma({0})", in_double<X(reference::tri_gamma(x))>,
        G({g * croton::polygamma(2, x)}), "the derivative of psi", 80, false, {{0.4, 8}}},
-      // Differentiated by x; the functions below mark the order as an operand without a gradient.
+      // The gradient is by x; the functions below mark the order as an operand without a gradient.
       {"polygamma", 2, real, "ct::polygamma({0}, {1})", in_double<XY(reference::polygamma(x, y))>,
        G({zeros_like(x), g * croton::polygamma(x + 1, Y)}),
        "the derivative of psi of order a at b", 400, false, {{2, 2}, {0.4, 8}}},
@@ -78,10 +78,10 @@ const std::vector<Row>& rows() {
       {"j1", 1, real, "ct::j1({0})", in_double<X(reference::j1(x))>,
        G({g * (croton::j0(x) - over_x(c.output, x, 0.5))}), "the Bessel function of the first kind of order 1", 80},
       {"jv", 2, real, "ct::jv({0}, {1})", in_double<XY(reference::jv(x, y))>,
-       G({zeros_like(x), number(0.5, g) * g * (order_beside(c, -1, croton::jv) - order_beside(c, 1, croton::jv))}),
+       G({zeros_like(x), number(0.5, g) * g * (adjacent_order(c, -1, croton::jv) - adjacent_order(c, 1, croton::jv))}),
        "the Bessel function of the first kind of order a at b", 600, false, {{0.5, 4}, {0.3, 6}}},
       {"iv", 2, real, "ct::iv({0}, {1})", in_double<XY(reference::iv(x, y))>,
-       G({zeros_like(x), number(0.5, g) * g * (order_beside(c, -1, croton::iv) + order_beside(c, 1, croton::iv))}),
+       G({zeros_like(x), number(0.5, g) * g * (adjacent_order(c, -1, croton::iv) + adjacent_order(c, 1, croton::iv))}),
        "the modified Bessel function of the first kind of order a at b", 600, false, {{0.5, 4}, {0.3, 6}}},
   };
   return table;
@@ -108,8 +108,8 @@ auto where_of(const Operand& a, const Operand& b) { return b.variable.is_constan
 Variable of_order(std::string_view op, const Operand& order, const Operand& x) {
   return builder::apply(op, {constant_order(op, order), x.variable}, {}, where_of(order, x));
 }
-/// A regularised function times gamma, in float64 for all: where their product is a number of the result's dtype one
-/// may be too large for it, and the other too small.
+/// A regularized function times gamma, computed in float64 for all dtypes: one factor may overflow the result's dtype,
+/// and the other underflow, although the product fits.
 Variable times_gamma(std::string_view regularised, const Operand& a, const Operand& x) {
   const builder::OriginScope origin(where_of(a, x));
   const Variable order = constant_order(regularised, a), wide = cast(order, DType::float64);

@@ -61,7 +61,7 @@ Wide hurwitz(Wide s, Wide x) {
   return sum;
 }
 
-/// log(gamma(1 + a)), exact to the last digits where a is small.
+/// log(gamma(1 + a)), with full relative precision for small a.
 Wide log_gamma_1p(Wide a) {
   if (a > 0.1L) return std::lgamma(1 + a);
   // The standard library's zeta is slow.
@@ -75,7 +75,7 @@ Wide log_gamma_1p(Wide a) {
   return sum;
 }
 
-/// P(a, x) and Q(a, x); each by itself where it may be small.
+/// P(a, x) and Q(a, x); the small one is computed directly.
 struct GammaParts {
   Wide lower, upper;
 };
@@ -94,7 +94,7 @@ GammaParts gamma_parts_of_large(Wide a, Wide x) {
   const Wide rest = std::exp(-z * z) / std::sqrt(2 * pi * a) * (c0 + c1 / a);
   return {std::erfc(-z) / 2 - rest, std::erfc(z) / 2 + rest};
 }
-/// Both are positive and finite.
+/// P and Q of positive and finite a and x.
 GammaParts gamma_parts(Wide a, Wide x) {
   if (a >= 1e5L) return gamma_parts_of_large(a, x);
   const Wide power = a * std::log(x) - x;
@@ -111,12 +111,12 @@ GammaParts gamma_parts(Wide a, Wide x) {
     const Wide lower = std::exp(power - std::lgamma(a + 1)) * sum;
     return {lower, 1 - lower};
   }
-  Wide rest = 0;  // the continued fraction of DLMF 8.9.2, from far inside
+  Wide rest = 0;  // the continued fraction of DLMF 8.9.2, evaluated from the innermost term
   for (int k = 5000; k > 0; --k) rest = k * (a - k) / (x + 2 * k + 1 - a + rest);
   const Wide upper = a * std::exp(power - log_gamma_1p(a)) / (x + 1 - a + rest);
   return {1 - upper, upper};
 }
-/// SciPy's values at the borders: of the lower part, 1 or 0, or nan; -1 inside.
+/// SciPy's values of P at the borders: 1, 0 or nan; -1 inside.
 double gamma_border(double a, double x) {
   if (!(a >= 0 && x >= 0) || (a == 0 && x == 0) || (a == inf && x == inf)) return nan;
   if (a == 0 || x == inf) return 1;
@@ -139,7 +139,8 @@ Wide bessel_series(Wide v, Wide x, Wide sign) {
   if (v < 0) return std::pow(h, v) / std::tgamma(1 + v) * sum;
   return std::exp(v * std::log(h) - std::lgamma(v + 1)) * sum;
 }
-/// J_v(x) of positive x. Between the series of small x and Hankel's of large x the standard library's J and Y.
+/// J_v(x) of positive x. Between the series for small x and Hankel's for large x it uses the standard library's J and
+/// Y.
 Wide bessel_j(Wide v, Wide x) {
   if (v < 0 ? x < 2 : x * x / 4 < v + 1) return bessel_series(v, x, -1);
   if (x <= 1000) {
@@ -154,7 +155,7 @@ Wide bessel_j(Wide v, Wide x) {
   const Wide turn = v / 2 + 0.25L, c = cos_pi(turn), s = sin_pi(turn), cosine = std::cos(x), sine = std::sin(x);
   return std::sqrt(2 / (pi * x)) * (p * (cosine * c + sine * s) - q * (sine * c - cosine * s));
 }
-/// What J and I share; `alternates`: J_-n(x) is (-1)^n J_n(x).
+/// Shared code of J and I; `alternates`: J_-n(x) is (-1)^n J_n(x).
 double bessel_of_order(double order, double given, bool alternates) {
   if (std::isnan(order) || std::isnan(given) || (given < 0 && !is_whole(order))) return nan;
   const double v = is_whole(order) ? std::fabs(order) : order, x = std::fabs(given);

@@ -1,4 +1,4 @@
-// Special functions for the reference evaluator, in long double where that helps: slow, obvious, and independent of
+// Special functions for the reference evaluator, in long double if that helps: slow, simple, and independent of
 // codegen_templates/common/special.cuh. Special values are those of C or SciPy.
 #pragma once
 

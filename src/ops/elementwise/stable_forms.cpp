@@ -1,8 +1,7 @@
-// Functions that are stable, written by hand in parts that are not: exp(x) / sum(exp(x)) is finite where exp(x)
-// overflows only if it is known as softmax(x). The stability rules (rewrite/rules/stability.cpp) know the values; but a
-// gradient by way of the parts is spread over the graph before any rule sees it, and 0 inf is nan in each of its terms.
-// So the forms are recognised before they are differentiated. Where a rule has the same form it makes the same
-// function, and value and gradient share it.
+// Recognizes stable functions that are written in unstable parts: if exp(x) overflows, exp(x) / sum(exp(x)) is finite
+// only as softmax(x). The stability rules (rewrite/rules/stability.cpp) rewrite values. But the gradient of the parts
+// is spread over the graph before any rule runs, and 0 inf is nan in each of its terms. So the forms are recognized
+// before differentiation. A rule with the same form makes the same function, which value and gradient share.
 #include "base/index.hpp"
 #include "builder/stable_form.hpp"
 
@@ -25,13 +24,13 @@ using builder::number;
 bool is(const Variable& v, std::string_view op) { return v.node()->op->name == op; }
 const Variable& input(const Variable& v, std::size_t i = 0) { return v.node()->inputs[i]; }
 
-/// x of `op(x)`, if floats are in it.
-std::optional<Variable> inside(std::string_view op, const Variable& v) {
+/// The operand of `op(x)`, if it has floats.
+std::optional<Variable> float_operand(std::string_view op, const Variable& v) {
   if (!is(v, op) || !is_float(input(v).dtype())) return std::nullopt;
   return input(v);
 }
 
-/// What was written twice in the form that is being looked at on this thread.
+/// The form that this thread examines, for expressions that are written twice in it.
 thread_local builder::StableForm* current = nullptr;
 
 bool equal(const Variable& a, const Variable& b, int depth, builder::StableForm& found) {
@@ -50,7 +49,7 @@ bool equal(const Variable& a, const Variable& b, int depth, builder::StableForm&
   return true;
 }
 
-/// Whether both are one node, or the same expression, written twice. Large ones count as different.
+/// Whether both are one node, or the same expression, written twice. Large expressions count as different.
 bool same(const Variable& a, const Variable& b) {
   if (a == b) return true;
   builder::StableForm found;
@@ -69,7 +68,7 @@ bool is_one(const Variable& v) { return scalar(v) == 1.0; }
 
 Variable form_of(const Variable& y);
 
-/// The expression itself where it has no stable form.
+/// The stable form of an expression, or the expression if it has none.
 Variable stable(const Variable& v) {
   const Variable form = form_of(v);
   return form.defined() ? form : v;
@@ -78,8 +77,8 @@ Variable stable(const Variable& v) {
 /// x of exp(x) + 1, in either order.
 std::optional<Variable> one_plus_exp(const Variable& v) {
   if (!is(v, "add")) return std::nullopt;
-  if (is_one(input(v, 0))) return inside("exp", input(v, 1));
-  if (is_one(input(v, 1))) return inside("exp", input(v, 0));
+  if (is_one(input(v, 0))) return float_operand("exp", input(v, 1));
+  if (is_one(input(v, 1))) return float_operand("exp", input(v, 0));
   return std::nullopt;
 }
 
@@ -90,18 +89,18 @@ const Variable& uncast(const Variable& v) {
   return is_float(to) && is_float(from) && (compute_dtype(to) == from || compute_dtype(from) == to) ? input(v) : v;
 }
 
-/// A sum of exponentials, or its axes put elsewhere.
+/// A sum of exponentials, or a dimshuffle of it.
 struct Total {
   Variable x;
   expr::Ints axes;
-  std::optional<expr::Ints> pattern;  // of a dimshuffle of the sum, as keepdims makes one
+  std::optional<expr::Ints> pattern;  // of a dimshuffle of the sum, such as that of keepdims
 };
 std::optional<Total> total_of(const Variable& v) {
   const Variable& outer = uncast(v);
   const bool shuffled = is(outer, "dimshuffle");
   const Variable& total = shuffled ? uncast(input(outer)) : outer;
   if (!is(total, "sum")) return std::nullopt;
-  const auto x = inside("exp", uncast(input(total)));
+  const auto x = float_operand("exp", uncast(input(total)));
   const expr::Ints& axes = total.node()->attrs.ints("axes");
   if (!x || x->dtype() != v.dtype() || axes.empty()) return std::nullopt;
   Total found{*x, axes, {}};
@@ -122,7 +121,7 @@ Variable softmax_over(const Variable& x, Total total) {
   std::int64_t next = 0;
   for (std::int64_t axis = 0; axis < x.rank(); ++axis)
     kept.push_back(std::ranges::binary_search(total.axes, axis) ? broadcast_axis : next++);
-  // Without its axes the total is repeated along the first ones: those it was summed over, or else something different.
+  // A total without the summed axes is broadcast along the first axes, so the summed axes must be the first ones.
   const bool first_ones = total.axes.back() + 1 == std::ssize(total.axes);
   if (total.pattern ? *total.pattern != kept : !first_ones) return {};
   if (total.axes.size() == 1) return nnet::softmax(x, base::to_int(total.axes[0]));
@@ -131,8 +130,8 @@ Variable softmax_over(const Variable& x, Total total) {
 }
 
 /// exp(x) / (exp(x) + other).
-Variable share_of(const Variable& x, const Variable& other) {
-  if (const auto y = inside("exp", other)) return sigmoid(x - *y);
+Variable sigmoid_of_difference(const Variable& x, const Variable& other) {
+  if (const auto y = float_operand("exp", other)) return sigmoid(x - *y);
   const auto c = scalar(other);
   if (!c || !(*c > 0)) return {};
   return sigmoid(*c == 1 ? x : x - number(std::log(*c), x));
@@ -140,18 +139,18 @@ Variable share_of(const Variable& x, const Variable& other) {
 
 Variable of_quotient(const Variable& y) {
   const Variable &a = input(y, 0), &b = input(y, 1);
-  const auto x = inside("exp", a), z = one_plus_exp(b);
+  const auto x = float_operand("exp", a), z = one_plus_exp(b);
   if (same(x, z)) return sigmoid(*x);
   if (z) return is_one(a) ? sigmoid(-*z) : a * sigmoid(-*z);
   if (!x) return {};
   if (const auto total = total_of(b)) return same(total->x, *x) ? softmax_over(*x, *total) : Variable();
   if (is(b, "add")) {
     for (std::size_t i = 0; i < 2; ++i) {
-      if (same(inside("exp", input(b, i)), x)) return share_of(*x, input(b, 1 - i));
+      if (same(float_operand("exp", input(b, i)), x)) return sigmoid_of_difference(*x, input(b, 1 - i));
     }
   }
-  const bool less_one = is(b, "sub") && same(inside("exp", input(b, 0)), x) && is_one(input(b, 1));
-  if (less_one || same(inside("expm1", b), x)) return number(-1, *x) / expm1(-*x);
+  const bool less_one = is(b, "sub") && same(float_operand("exp", input(b, 0)), x) && is_one(input(b, 1));
+  if (less_one || same(float_operand("expm1", b), x)) return number(-1, *x) / expm1(-*x);
   return {};
 }
 
@@ -161,13 +160,13 @@ Variable of_reciprocal(const Variable& y) {
 }
 
 Variable of_power(const Variable& y) {
-  const auto x = inside("exp", input(y, 0));
+  const auto x = float_operand("exp", input(y, 0));
   const auto c = scalar(input(y, 1));
   return x && c ? exp(*x * number(*c, *x)) : Variable();
 }
 
 Variable of_root(const Variable& y) {
-  const auto x = inside("exp", input(y));
+  const auto x = float_operand("exp", input(y));
   return x ? exp(*x * number(0.5, *x)) : Variable();
 }
 
@@ -186,35 +185,35 @@ bool is_square(const Variable& v, const Variable& x, bool negative) {
 Variable of_product(const Variable& y) {
   for (std::size_t i = 0; i < 2; ++i) {
     const Variable &f = input(y, i), &other = input(y, 1 - i);
-    const auto exponent = inside("exp", other);
+    const auto exponent = float_operand("exp", other);
     if (!exponent) continue;
-    if (const auto x = inside("erfcx", f); x && is_square(*exponent, *x, true)) return erfc(*x);
-    if (const auto x = inside("erfc", f); x && is_square(*exponent, *x, false)) return erfcx(*x);
-    if (const auto x = inside("sigmoid", f); x && is(*x, "neg") && same(input(*x), *exponent))
+    if (const auto x = float_operand("erfcx", f); x && is_square(*exponent, *x, true)) return erfc(*x);
+    if (const auto x = float_operand("erfc", f); x && is_square(*exponent, *x, false)) return erfcx(*x);
+    if (const auto x = float_operand("sigmoid", f); x && is(*x, "neg") && same(input(*x), *exponent))
       return sigmoid(*exponent);
   }
   return {};
 }
 
 /// log(1 - p).
-Variable log_of_rest(const Variable& p) {
-  if (const auto x = inside("exp", p)) return log1mexp(*x);
-  const auto x = inside("sigmoid", stable(p));
+Variable log_of_complement(const Variable& p) {
+  if (const auto x = float_operand("exp", p)) return log1mexp(*x);
+  const auto x = float_operand("sigmoid", stable(p));
   return x ? -softplus(*x) : Variable();
 }
 
 Variable log_of_sum(const Variable& a, const Variable& b) {
-  const auto x = inside("exp", a);
+  const auto x = float_operand("exp", a);
   if (!x) return {};
-  if (const auto y = inside("exp", b)) return logaddexp(*x, *y);
+  if (const auto y = float_operand("exp", b)) return logaddexp(*x, *y);
   const auto c = scalar(b);
   if (!c || !(*c > 0)) return {};
   return *c == 1 ? softplus(*x) : logaddexp(*x, number(std::log(*c), *x));
 }
 
-/// log(p) where p is softmax(x), or parts of it, as of the classes that are right.
+/// log(p) where p is softmax(x), or parts of it, such as the probabilities of the target classes.
 Variable log_of_softmax(const Variable& p) {
-  if (const auto x = inside("softmax", p)) return nnet::log_softmax(*x, p.node()->attrs.axis());
+  if (const auto x = float_operand("softmax", p)) return nnet::log_softmax(*x, p.node()->attrs.axis());
   const expr::Op& op = *p.node()->op;
   if (op.kind != expr::Kind::Gather && op.kind != expr::Kind::View) return {};
   std::vector<Variable> inputs = p.node()->inputs;
@@ -225,9 +224,9 @@ Variable log_of_softmax(const Variable& p) {
 Variable of_log(const Variable& y) {
   const Variable p = stable(input(y));
   if (const Variable form = log_of_softmax(p); form.defined()) return form;
-  if (const auto x = inside("sigmoid", p)) return -softplus(-*x);
-  if (const auto x = inside("expm1", p)) return *x + log1mexp(-*x);
-  if (const auto x = is(p, "neg") ? inside("expm1", input(p)) : std::nullopt) return log1mexp(*x);
+  if (const auto x = float_operand("sigmoid", p)) return -softplus(-*x);
+  if (const auto x = float_operand("expm1", p)) return *x + log1mexp(-*x);
+  if (const auto x = is(p, "neg") ? float_operand("expm1", input(p)) : std::nullopt) return log1mexp(*x);
   if (const auto total = total_of(p)) return log_sum_exp(*total);
   if (is(p, "true_divide")) {
     if (const auto total = total_of(input(p, 0))) return log_sum_exp(*total) - log(input(p, 1));
@@ -237,27 +236,27 @@ Variable of_log(const Variable& y) {
     return form.defined() ? form : log_of_sum(input(p, 1), input(p, 0));
   }
   if (is(p, "sub")) {
-    if (is_one(input(p, 0))) return log_of_rest(input(p, 1));
-    const auto x = inside("exp", input(p, 0));
+    if (is_one(input(p, 0))) return log_of_complement(input(p, 1));
+    const auto x = float_operand("exp", input(p, 0));
     if (x && is_one(input(p, 1))) return *x + log1mexp(-*x);
   }
   return {};
 }
 
 Variable of_log1p(const Variable& y) {
-  if (const auto x = inside("exp", input(y))) return softplus(*x);
-  return is(input(y), "neg") ? log_of_rest(input(input(y))) : Variable();
+  if (const auto x = float_operand("exp", input(y))) return softplus(*x);
+  return is(input(y), "neg") ? log_of_complement(input(input(y))) : Variable();
 }
 
 Variable of_log2(const Variable& y) {
   if (!is(input(y), "add")) return {};
-  const auto a = inside("exp2", input(input(y), 0)), b = inside("exp2", input(input(y), 1));
+  const auto a = float_operand("exp2", input(input(y), 0)), b = float_operand("exp2", input(input(y), 1));
   return a && b ? logaddexp2(*a, *b) : Variable();
 }
 
 Variable of_crossentropy(const Variable& y) {
   const Variable p = stable(input(y));
-  const auto z = inside("softmax", p);
+  const auto z = float_operand("softmax", p);
   if (!z || p.node()->attrs.integer("axis") + 1 != p.rank()) return {};
   return builder::apply("crossentropy_logits", {*z, input(y, 1)}, {}, y.where());
 }
@@ -276,7 +275,7 @@ Variable form_of(const Variable& y) {
   const auto at = forms.find(y.node()->op);
   if (at == forms.end() || !is_float(y.dtype())) return {};
   const Variable form = at->second(y);
-  // Operands of several dtypes: the parts compute in another one than the function would.
+  // If the dtypes of operands differ, the parts compute in another dtype than the function.
   return form.defined() && form.dtype() == y.dtype() && form.rank() == y.rank() ? form : Variable();
 }
 

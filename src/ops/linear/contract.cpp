@@ -1,4 +1,4 @@
-// Products of matrices, and of batches of them: the ops. What users call is in products.cpp.
+// The ops of matrix products and batches of matrix products. The functions for users are in products.cpp.
 #include <croton/ops.hpp>
 #include <croton/products.hpp>
 
@@ -29,7 +29,7 @@ InferredType infer(InferContext& c) {
   return {a.dtype, {a.shape[0], b.shape[1]}};
 }
 
-/// Adds up in T; integers wrap.
+/// Accumulates in T; integers wrap.
 template <class T>
 Array products(const EvaluateContext& c, DType wide) {
   const Array x = c.inputs[0].astype(wide).copy(), y = c.inputs[1].astype(wide).copy();
@@ -61,8 +61,8 @@ std::vector<Variable> gradient(const GradientContext& c) {
 
 // ---- batched_dot: (..., m, k) by (..., k, n) of one dtype and rank ----
 
-/// The axes before the matrices are equal on both sides, or all have the stated size 1 on one: then its matrix is used
-/// for all.
+/// The axes before the matrices are equal on both sides, or all have the stated size 1 on one side: then its matrix is
+/// used for all matrices of the other side.
 InferredType infer_batched(InferContext& c) {
   const InferredType &a = c.inputs[0], &b = c.inputs[1];
   const std::size_t rank = a.shape.size();
@@ -92,14 +92,14 @@ Variable swapped(const Variable& x) {
   return transpose(x, axes);
 }
 
-std::vector<Variable> batched_gradient(const GradientContext& c) {  // grad sums over what was repeated
+std::vector<Variable> batched_gradient(const GradientContext& c) {  // grad sums over broadcast axes
   const auto times = [&](const Variable& a, const Variable& b) {
     return builder::apply("batched_dot", {a, b}, {}, c.node.where);
   };
   return {times(c.gradient, swapped(c.input(1))), times(swapped(c.input(0)), c.gradient)};
 }
 
-/// Products with one more axis in front of some operands.
+/// Products with one more first axis of some operands.
 builder::Batched batch_products(const builder::BatchContext& c) {
   std::vector<Variable> sides = c.inputs;
   for (std::size_t i = 0; i < 2; ++i) {

@@ -23,7 +23,7 @@ struct Term {
 int position(const std::string& axes, char letter) { return base::to_int(axes.find(letter)); }
 bool has(const std::string& axes, char letter) { return axes.find(letter) != std::string::npos; }
 
-/// The letters that nothing else needs are added up.
+/// Sums over the letters that are not needed.
 Term summed(const Term& term, const std::string& needed) {
   std::vector<int> axes;
   std::string left;

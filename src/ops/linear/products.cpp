@@ -1,5 +1,5 @@
-// Products of all ranks, made of products of matrices (contract.cpp): axes are brought into the order batch, free,
-// summed and each group of them becomes one.
+// Products of all ranks, composed of matrix products (contract.cpp): axes are ordered as batch, free and summed axes,
+// and each group is merged into one axis.
 #include "ops/linear/products.hpp"
 
 #include <croton/complex.hpp>
@@ -22,14 +22,14 @@ using builder::describe;
 using builder::OriginScope;
 using expr::axes_from;
 
-[[noreturn]] void refuse(std::string_view op, Where where, const Variable& a, const Variable& b,
-                         std::string_view message) {
+[[noreturn]] void throw_type_error(std::string_view op, Where where, const Variable& a, const Variable& b,
+                                   std::string_view message) {
   throw TypeError(fmt::format("{} ({}): {}, {}: {}", op, describe(where), describe(a), describe(b), message));
 }
 
 Where line_of(const Operand& a, const Operand& b) { return a.variable.is_constant() ? b.where : a.where; }
 
-std::int64_t stated(const Variable& x, int axis) { return base::nth(x.type().shape, axis); }
+std::int64_t stated_size(const Variable& x, int axis) { return base::nth(x.type().shape, axis); }
 
 std::vector<int> others(int rank, const std::vector<int>& some, const std::vector<int>& more) {
   std::vector<int> left;
@@ -40,17 +40,17 @@ std::vector<int> others(int rank, const std::vector<int>& some, const std::vecto
   return left;
 }
 
-/// dimshuffle, if there is anything to do.
+/// A dimshuffle, unless it is the identity.
 Variable arrange(const Variable& x, const std::vector<int>& pattern) {
   return pattern == axes_from(0, x.rank()) ? x : dimshuffle(x, pattern);
 }
 
-/// The number of elements of some axes; a known one where all are, so that types keep it.
+/// The number of elements of some axes; a constant if all sizes are known, so that types state it.
 Operand elements(const Variable& x, const std::vector<int>& axes) {
   std::int64_t known = 1;
   bool all = true;
   for (const int axis : axes) {
-    all = all && stated(x, axis) != unknown_size && !__builtin_mul_overflow(known, stated(x, axis), &known);
+    all = all && stated_size(x, axis) != unknown_size && !__builtin_mul_overflow(known, stated_size(x, axis), &known);
   }
   if (all) return known;
   Variable total = x.shape(axes[0]);
@@ -58,7 +58,7 @@ Operand elements(const Variable& x, const std::vector<int>& axes) {
   return total;
 }
 
-/// x with sizes that must be those given; undefined: any.
+/// x, required to have these sizes; an undefined one allows any size.
 Variable with_sizes(const Variable& x, const std::vector<Variable>& sizes) {
   std::vector<Operand> shape;
   bool any = false;
@@ -70,11 +70,11 @@ Variable with_sizes(const Variable& x, const std::vector<Variable>& sizes) {
   return any ? alloc(x, shape) : x;
 }
 
-/// Makes pairs of sizes that are not known equal, which a product of several axes in one would not see.
+/// Requires pairs of sizes to be equal if that is not known: a product over merged axes would not check them.
 void make_equal(Variable& x, const std::vector<int>& x_axes, Variable& y, const std::vector<int>& y_axes) {
   std::vector<Variable> for_x(x.type().rank()), for_y(y.type().rank());
   for (std::size_t i = 0; i < x_axes.size(); ++i) {
-    const bool x_known = stated(x, x_axes[i]) != unknown_size, y_known = stated(y, y_axes[i]) != unknown_size;
+    const bool x_known = stated_size(x, x_axes[i]) != unknown_size, y_known = stated_size(y, y_axes[i]) != unknown_size;
     if (x_known && y_known) continue;
     if (y_known)
       base::nth(for_x, x_axes[i]) = y.shape(y_axes[i]);
@@ -85,10 +85,10 @@ void make_equal(Variable& x, const std::vector<int>& x_axes, Variable& y, const 
   y = with_sizes(y, for_y);
 }
 
-/// The product of integer matrices, which no library has: a sum of products, exact modulo 2^64, in one kernel.
+/// The product of integer matrices, which libraries lack: a sum of products, exact modulo 2^64, in one kernel.
 Variable integer_product(Variable a, Variable b) {
   const int rank = a.rank();
-  // A stated inner size of 1 would repeat beside an unknown one: the other has to be 1 too.
+  // A stated inner size of 1 would broadcast against an unknown one: the other has to be 1 too.
   const bool one_a = a.type().broadcasts(rank - 1), one_b = b.type().broadcasts(rank - 2);
   if (one_a != one_b) make_equal(a, {rank - 1}, b, {rank - 2});
   std::vector<int> left = axes_from(0, rank), right = axes_from(0, rank);
@@ -100,8 +100,8 @@ Variable integer_product(Variable a, Variable b) {
 
 Variable multiply(const Variable& x, const Variable& y, Where where);
 
-/// Of complex matrices, by up to four real products: (a + ib)(c + id) = ac - bd + i(ad + bc). Each is a product of a
-/// library, or a kernel, like any other.
+/// The product of complex matrices by up to four real products: (a + ib)(c + id) = ac - bd + i(ad + bc). Each is a call
+/// of a library, or a kernel, like any other product.
 Variable complex_product(const Variable& x, const Variable& y, Where where) {
   const Variable a = real(x), c = real(y);
   if (!is_complex(x.dtype())) return complex(multiply(a, c, where), multiply(a, imag(y), where));
@@ -110,7 +110,7 @@ Variable complex_product(const Variable& x, const Variable& y, Where where) {
   return complex(multiply(a, c, where) - multiply(b, d, where), multiply(a, d, where) + multiply(b, c, where));
 }
 
-/// The products of matrices in the last two axes, of one rank and any dtypes.
+/// The matrix products over the last two axes, of operands of equal rank and any dtypes.
 Variable multiply(const Variable& x, const Variable& y, Where where) {
   const DType dtype = promote(x.dtype(), y.dtype());
   if (is_complex(dtype)) return cast(complex_product(x, y, where), dtype);
@@ -121,7 +121,7 @@ Variable multiply(const Variable& x, const Variable& y, Where where) {
   return cast(builder::apply(x.rank() == 2 ? "dot" : "batched_dot", {left, right}, {}, where), dtype);
 }
 
-/// Axes by number; pairs keep their order.
+/// Axes with negative ones counted from the end; they keep their order, because they are pairs.
 std::vector<int> numbered(const std::vector<int>& axes, const Variable& x, std::string_view op, Where where) {
   std::vector<int> result;
   const auto fail = [&](const std::string& message) {
@@ -142,15 +142,17 @@ Variable tensordot_of(std::string_view op, const Operand& a, const Operand& b, i
   const Where where = line_of(a, b);
   const OriginScope origin(where);
   const Variable &x = a.variable, &y = b.variable;
-  if (x.rank() < batch || y.rank() < batch) refuse(op, where, x, y, "each side needs a first axis, the batch");
+  if (x.rank() < batch || y.rank() < batch)
+    throw_type_error(op, where, x, y, "each side needs a first axis, the batch");
   if (a_axes.size() != b_axes.size())
-    refuse(op, where, x, y,
-           fmt::format("{} and {} axes are named; they are summed over in pairs", a_axes.size(), b_axes.size()));
+    throw_type_error(
+        op, where, x, y,
+        fmt::format("{} and {} axes are named; they are summed over in pairs", a_axes.size(), b_axes.size()));
   ops::Contraction axes{axes_from(0, batch), axes_from(0, batch), numbered(a_axes, x, op, where),
                         numbered(b_axes, y, op, where)};
   for (const auto* list : {&axes.left_summed, &axes.right_summed}) {
     if (batch > 0 && std::ranges::find(*list, 0) != list->end())
-      refuse(op, where, x, y, "axis 0 is the batch and cannot be summed over");
+      throw_type_error(op, where, x, y, "axis 0 is the batch and cannot be summed over");
   }
   return ops::contract(op, x, y, axes, where);
 }
@@ -158,19 +160,19 @@ Variable tensordot_of(std::string_view op, const Operand& a, const Operand& b, i
 Variable tensordot_of(std::string_view op, const Operand& a, const Operand& b, int batch, int axes) {
   const int most = std::min(a.variable.rank(), b.variable.rank()) - batch;
   if (axes < 0 || axes > std::max(most, 0))
-    refuse(op, line_of(a, b), a.variable, b.variable,
-           fmt::format("the sum is over {} axes, where 0 to {} can be had", axes, std::max(most, 0)));
+    throw_type_error(op, line_of(a, b), a.variable, b.variable,
+                     fmt::format("the sum is over {} axes, where 0 to {} can be had", axes, std::max(most, 0)));
   return tensordot_of(op, a, b, batch, axes_from(a.variable.rank() - axes, axes), axes_from(batch, axes));
 }
 
-/// New axes of size 1 in front, up to that rank.
+/// x with new first axes of size 1, up to that rank.
 Variable padded(const Variable& x, int rank) {
   std::vector<int> pattern(base::to_size(std::max(0, rank - x.rank())), broadcast_axis);
   for (int axis = 0; axis < x.rank(); ++axis) pattern.push_back(axis);
   return arrange(x, pattern);
 }
 
-/// Axes before the matrices that only one side repeats, where it does not repeat them all, are repeated in memory.
+/// If a side broadcasts some, but not all, of the axes before the matrices, it is repeated in memory along them.
 void broadcast_batch(Variable& x, Variable& y) {
   const int batch = x.rank() - 2;
   const auto one = [&](const Variable& v, int axis) { return v.type().broadcasts(axis); };
@@ -188,7 +190,7 @@ void broadcast_batch(Variable& x, Variable& y) {
   x = wide_x;
 }
 
-/// The axes, in C order, in one.
+/// x as a vector, in C order.
 Variable flat(const Variable& x) { return x.rank() == 1 ? x : flatten(x); }
 
 }  // namespace
@@ -199,7 +201,7 @@ Variable contract(std::string_view op, const Variable& left, const Variable& rig
                   Where where, std::string_view demand) {
   const auto check = [&](const std::vector<int>& l, const std::vector<int>& r, bool ones_repeat) {
     for (std::size_t i = 0; i < l.size(); ++i) {
-      const std::int64_t a = stated(left, l[i]), b = stated(right, r[i]);
+      const std::int64_t a = stated_size(left, l[i]), b = stated_size(right, r[i]);
       if (a == unknown_size || b == unknown_size || a == b || (ones_repeat && (a == 1 || b == 1))) continue;
       const std::string what =
           demand.empty() || ones_repeat
@@ -217,7 +219,7 @@ Variable contract(std::string_view op, const Variable& left, const Variable& rig
 
   Variable x = left, y = right;
   if (axes.left_summed.size() > 1) make_equal(x, axes.left_summed, y, axes.right_summed);
-  // The axes of each side as batch, first group, second group; a group becomes one axis.
+  // Orders the axes of a side as batch, rows, columns; rows and columns become one axis each.
   const auto as_matrices = [&](const Variable& v, const std::vector<int>& front, const std::vector<int>& rows,
                                const std::vector<int>& columns) {
     std::vector<int> pattern = front;
@@ -261,8 +263,8 @@ Variable dot(Operand a, Operand b) {
   const std::string_view demand = y.rank() <= 2
                                       ? "the last axis of the left side must equal the first of the right side"
                                       : "the last axis of the left side must equal the last but one of the right side";
-  const bool known = stated(x, inner_x) != unknown_size && stated(y, inner_y) != unknown_size;
-  if (x.rank() == 1 && y.rank() == 1 && (!known || stated(x, 0) == stated(y, 0))) {
+  const bool known = stated_size(x, inner_x) != unknown_size && stated_size(y, inner_y) != unknown_size;
+  if (x.rank() == 1 && y.rank() == 1 && (!known || stated_size(x, 0) == stated_size(y, 0))) {
     const DType dtype = promote(x.dtype(), y.dtype()), compute = compute_dtype(dtype);
     Variable left = cast(cast(x, dtype), compute), right = cast(cast(y, dtype), compute);
     if (x.type().broadcasts(0) != y.type().broadcasts(0)) make_equal(left, {0}, right, {0});
@@ -275,8 +277,9 @@ Variable matmul(Operand a, Operand b) {
   const Where where = line_of(a, b);
   const OriginScope origin(where);
   const Variable &x = a.variable, &y = b.variable;
-  if (x.rank() == 0 || y.rank() == 0) refuse("matmul", where, x, y, "a scalar is no matrix; multiply by it with *");
-  if (y.rank() <= 2) return dot(x, y);  // the axes in front are all rows of one product
+  if (x.rank() == 0 || y.rank() == 0)
+    throw_type_error("matmul", where, x, y, "a scalar is no matrix; multiply by it with *");
+  if (y.rank() <= 2) return dot(x, y);  // all first axes are rows of one product
   const std::int64_t inner_x = x.type().shape.back(), inner_y = y.type().shape.end()[-2];
   if (inner_x != unknown_size && inner_y != unknown_size && inner_x != inner_y) {
     throw ShapeError(fmt::format(
@@ -306,10 +309,10 @@ Variable batched_tensordot(Operand a, Operand b, const std::vector<int>& a_axes,
 Variable batched_dot(Operand a, Operand b) {
   const Variable &x = a.variable, &y = b.variable;
   if (x.rank() == 0 || y.rank() == 0)
-    refuse("batched_dot", line_of(a, b), x, y, "each side needs a first axis, the batch");
+    throw_type_error("batched_dot", line_of(a, b), x, y, "each side needs a first axis, the batch");
   if (x.rank() > 1 && y.rank() > 1)
     return tensordot_of("batched_dot", a, b, 1, {x.rank() - 1}, {std::max(1, y.rank() - 2)});
-  // A number for each of the batch.
+  // A scalar for each element of the batch.
   const OriginScope origin(line_of(a, b));
   std::vector<int> column(std::max(x.type().rank(), y.type().rank()), broadcast_axis);
   column[0] = 0;
@@ -339,14 +342,15 @@ Variable vecdot(Operand a, Operand b) {
   const Where where = line_of(a, b);
   const OriginScope origin(where);
   const Variable &x = a.variable, &y = b.variable;
-  if (x.rank() == 0 || y.rank() == 0) refuse("vecdot", where, x, y, "a scalar is no vector; multiply by it with *");
+  if (x.rank() == 0 || y.rank() == 0)
+    throw_type_error("vecdot", where, x, y, "a scalar is no vector; multiply by it with *");
   const std::int64_t length = x.type().shape.back(), other = y.type().shape.back();
   if (length != unknown_size && other != unknown_size && length != other)
     throw ShapeError(fmt::format("vecdot ({}): {} but {}: the last axes must be equal, {} is not {}", describe(where),
                                  describe(x), describe(y), length, other));
   const DType dtype = promote(x.dtype(), y.dtype()), compute = compute_dtype(dtype);
   Variable left = cast(cast(conj(a), dtype), compute), right = cast(cast(y, dtype), compute);
-  // A stated size of 1 would repeat beside an unknown one.
+  // A stated size of 1 would broadcast against an unknown one.
   if (x.type().broadcasts(x.type().rank() - 1) != y.type().broadcasts(y.type().rank() - 1))
     make_equal(left, {x.rank() - 1}, right, {y.rank() - 1});
   return cast(sum(left * right, ReduceOptions(-1)), dtype);
@@ -356,8 +360,9 @@ Variable matvec(Operand matrix, Operand vector) {
   const Where where = line_of(matrix, vector);
   const OriginScope origin(where);
   const Variable &m = matrix.variable, &v = vector.variable;
-  if (m.rank() < 2 || v.rank() == 0) refuse("matvec", where, m, v, "a matrix and a vector are taken, in the last axes");
-  // Many vectors beside one matrix are the rows of one product.
+  if (m.rank() < 2 || v.rank() == 0)
+    throw_type_error("matvec", where, m, v, "a matrix and a vector are taken, in the last axes");
+  // Many vectors with one matrix are the rows of one product.
   if (v.rank() == 1) return dot(Operand(m, where), v);
   if (m.rank() == 2) return dot(Operand(v, where), transpose(m));
   return squeeze(matmul(Operand(m, where), expand_dims(v, -1)), -1);
@@ -367,7 +372,8 @@ Variable vecmat(Operand vector, Operand matrix) {
   const Where where = line_of(vector, matrix);
   const OriginScope origin(where);
   const Variable &v = vector.variable, &m = matrix.variable;
-  if (m.rank() < 2 || v.rank() == 0) refuse("vecmat", where, v, m, "a vector and a matrix are taken, in the last axes");
+  if (m.rank() < 2 || v.rank() == 0)
+    throw_type_error("vecmat", where, v, m, "a vector and a matrix are taken, in the last axes");
   const Operand left(conj(vector), where);
   if (v.rank() == 1 || m.rank() == 2) return matmul(left, m);
   return squeeze(matmul(Operand(expand_dims(left, -2), where), m), -2);
@@ -382,8 +388,9 @@ Variable kron(Operand a, Operand b) {
   for (int axis = 0; axis < rank; ++axis) {
     rows.insert(rows.end(), {axis, broadcast_axis});
     columns.insert(columns.end(), {broadcast_axis, axis});
-    const bool known = stated(x, axis) != unknown_size && stated(y, axis) != unknown_size;
-    shape.push_back(known ? Operand(stated(x, axis) * stated(y, axis)) : Operand(x.shape(axis) * y.shape(axis)));
+    const bool known = stated_size(x, axis) != unknown_size && stated_size(y, axis) != unknown_size;
+    shape.push_back(known ? Operand(stated_size(x, axis) * stated_size(y, axis))
+                          : Operand(x.shape(axis) * y.shape(axis)));
   }
   if (rank == 0) return x * y;
   return reshape(dimshuffle(x, rows) * dimshuffle(y, columns), shape);
@@ -398,13 +405,13 @@ Variable matrix_power(Operand x, int n) {
   if (base.rank() < 2) throw TypeError(text("matrices are taken, in the last two axes"));
   if (n < 0) throw ValueError(text(fmt::format("a power of {}; 0, 1, 2, ... are taken: invert the matrix first", n)));
   const int rows = base.rank() - 2, columns = base.rank() - 1;
-  if (stated(base, rows) != unknown_size && stated(base, columns) != unknown_size &&
-      stated(base, rows) != stated(base, columns))
-    throw ShapeError(
-        text(fmt::format("the matrices are not square, {} is not {}", stated(base, rows), stated(base, columns))));
+  if (stated_size(base, rows) != unknown_size && stated_size(base, columns) != unknown_size &&
+      stated_size(base, rows) != stated_size(base, columns))
+    throw ShapeError(text(
+        fmt::format("the matrices are not square, {} is not {}", stated_size(base, rows), stated_size(base, columns))));
   std::vector<Variable> sizes(base.type().rank());
   sizes.end()[-2] = base.shape(columns);
-  const Variable square = n > 1 ? base : with_sizes(base, sizes);  // products see to it themselves
+  const Variable square = n > 1 ? base : with_sizes(base, sizes);  // products check it themselves
   if (n == 0) {
     const Variable at = arange(square.shape(columns));
     const Variable unit = eq(dimshuffle(at, {0, broadcast_axis}), dimshuffle(at, {broadcast_axis, 0}));

@@ -1,4 +1,4 @@
-// The one way from products of all ranks to products of matrices.
+// Contraction of two variables, the reduction of products of all ranks to matrix products.
 #pragma once
 
 #include <croton/variable.hpp>
@@ -8,13 +8,13 @@
 
 namespace croton::ops {
 
-/// Which axes of the two sides meet: `batch` stays and goes in front, `summed` is added up. The result has the batch
-/// axes, the other axes of the left side, then those of the right side.
+/// The paired axes of the two sides: `batch` axes stay, `summed` axes are summed over. The result has the batch axes,
+/// the other axes of the left side, then those of the right side.
 struct Contraction {
   std::vector<int> left_batch, right_batch, left_summed, right_summed;
 };
 
-/// `op` is named in messages; `demand` says what must be equal where known sizes are not.
+/// `op` is for messages; `demand` is the message's requirement if known sizes differ.
 Variable contract(std::string_view op, const Variable& left, const Variable& right, const Contraction& axes,
                   Where where, std::string_view demand = "");
 

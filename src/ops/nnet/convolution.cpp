@@ -1,4 +1,4 @@
-// Convolutions as users call them: layouts brought to the form of the op `convolve`, and back.
+// Convolutions for users: conversion of layouts to the form of the op `convolve`, and back.
 #include <croton/convolution.hpp>
 #include <croton/views.hpp>
 
@@ -27,7 +27,7 @@ void append(std::vector<int>& axes, int first, int count) {
   for (int j = 0; j < count; ++j) axes.push_back(first + j);
 }
 
-/// One convolution: what its options say of its axes.
+/// The axes of one convolution, by its options.
 struct Form {
   ImageOp op;
   const ConvOptions& options;
@@ -43,7 +43,7 @@ struct Form {
   }
 
   bool last() const { return options.layout == Layout::channels_last; }
-  /// Where the channels and the first of the sizes are, of images and of filters.
+  /// The axes of the channels and of the first size, for images and filters.
   int channel_axis() const { return last() ? axes + 1 : 1; }
   int first_size() const { return last() ? 1 : 2; }
   int filter_results() const { return last() ? axes + 1 : 0; }
@@ -55,25 +55,25 @@ struct Form {
     op.type_error(fmt::format("{} of {} axes are expected, but {}", what, axes + 2, describe(v)));
   }
 
-  /// The size of that axis divided by the number of groups.
-  Variable share(const Variable& v, int axis, std::string_view what) const {
+  /// The size of an axis divided by the number of groups.
+  Variable size_per_group(const Variable& v, int axis, std::string_view what) const {
     const Variable size = v.shape(axis);
     if (const auto number = known_size(size); number && *number % options.groups != 0)
       op.shape_error(fmt::format("{} {} do not divide into {} groups", *number, what, options.groups));
     return with_number("floor_divide", size, options.groups);
   }
 
-  /// One axis cut into (groups, its share), or with a group in front of it where there is one.
+  /// Splits an axis into (groups, size per group); adds an axis of size 1 before it if there is one group.
   Variable with_groups(const Variable& v, int axis, std::string_view what) const {
     if (options.groups == 1) return expand_dims(v, axis);
     std::vector<Operand> shape;
     for (int d = 0; d < v.rank(); ++d) {
       if (d == axis) shape.emplace_back(options.groups);
-      shape.emplace_back(d == axis ? share(v, axis, what) : v.shape(d));
+      shape.emplace_back(d == axis ? size_per_group(v, axis, what) : v.shape(d));
     }
     return reshape(v, shape);
   }
-  /// The two axes from `axis` on as one.
+  /// Merges the two axes from `axis` on.
   Variable without_groups(const Variable& v, int axis) const {
     if (options.groups == 1) return squeeze(v, {axis});
     std::vector<Operand> shape;
@@ -98,7 +98,7 @@ struct Form {
   Variable filters(const Variable& v, bool swapped) const {
     const int results = filter_results();
     const Variable grouped = with_groups(v, results, "filters");
-    // What lies behind the axis that was cut has moved on by one.
+    // Axes after the split one have moved by one.
     const auto moved = [&](int axis) { return axis > results ? axis + 1 : axis; };
     std::vector<int> order{results, results + 1, moved(filter_channels())};
     if (swapped) std::swap(order[1], order[2]);
@@ -106,14 +106,14 @@ struct Form {
     return transpose(grouped, order);
   }
 
-  /// The windows along each axis: of an image of these sizes, with filters of these window sizes.
-  struct Counted {
+  /// The windows along each axis of an image of these sizes, for filters of these window sizes.
+  struct WindowCounts {
     std::vector<Variable> counts, before;
     Steps steps;
     std::vector<ops::Windows> along;
   };
-  Counted windows(const std::vector<Variable>& sizes, const std::vector<Variable>& window) const {
-    Counted result{{}, {}, {strides, dilations, expr::Ints(op.axes, 1)}, {}};
+  WindowCounts windows(const std::vector<Variable>& sizes, const std::vector<Variable>& window) const {
+    WindowCounts result{{}, {}, {strides, dilations, expr::Ints(op.axes, 1)}, {}};
     for (std::size_t j = 0; j < op.axes; ++j) {
       const ops::Windows& along = result.along.emplace_back(
           ops::windows_along(op, j, sizes[j], window[j], strides[j], dilations[j], options.border));
@@ -129,11 +129,11 @@ struct Form {
     }
     return result;
   }
-  /// What is laid over windows has an element for each.
+  /// A result of the convolution, required to have an element per window.
   Variable with_windows(const Variable& v, const std::vector<Variable>& counts) const {
     std::vector<std::optional<Operand>> shape(op.axes + 2);
     for (int axis = first_size(); const Variable& count : counts) base::nth(shape, axis++) = count;
-    return ops::stated(v, shape, "there must be one for each window of the image");
+    return ops::require_shape(v, shape, "there must be one for each window of the image");
   }
   std::vector<Variable> sizes_of(const Variable& v, int first) const {
     std::vector<Variable> sizes;
@@ -142,7 +142,7 @@ struct Form {
   }
 };
 
-/// Both in the dtype that they promote to.
+/// Both operands in their common dtype.
 std::pair<Variable, Variable> promoted(const ImageOp& op, const Operand& x, const Operand& y) {
   const DType dtype = promote(x.variable.dtype(), y.variable.dtype());
   if (is_bool(dtype)) op.type_error("bool is not taken; cast it to a number");
@@ -170,13 +170,13 @@ Variable conv(Operand x, Operand filters, const ConvOptions& options) {
   const builder::OriginScope origin(x.where);
   const Form form("conv", x, options);
   form.demand_rank(filters.variable, "filters");
-  const auto [images, laid] = promoted(form.op, x, filters);
-  demand_channels(form, images, laid);
-  const Form::Counted along =
-      form.windows(form.sizes_of(images, form.first_size()), form.sizes_of(laid, form.first_window()));
-  const Variable roomy = ops::with_room(images, form.first_size(), along.along);
-  return form.from_result(ops::convolve(form.images(roomy), form.filters(laid, false), along.steps, along.counts,
-                                        along.before, form.last(), x.where));
+  const auto [images, cast_filters] = promoted(form.op, x, filters);
+  demand_channels(form, images, cast_filters);
+  const Form::WindowCounts along =
+      form.windows(form.sizes_of(images, form.first_size()), form.sizes_of(cast_filters, form.first_window()));
+  const Variable checked_images = ops::require_room(images, form.first_size(), along.along);
+  return form.from_result(ops::convolve(form.images(checked_images), form.filters(cast_filters, false), along.steps,
+                                        along.counts, along.before, form.last(), x.where));
 }
 
 Variable conv1d(Operand x, Operand filters, const ConvOptions& options) {
@@ -193,20 +193,20 @@ Variable conv_transpose(Operand g, Operand filters, const ConvOptions& options, 
   const builder::OriginScope origin(g.where);
   const Form form("conv_transpose", g, options);
   form.demand_rank(filters.variable, "filters");
-  const auto [results, laid] = promoted(form.op, g, filters);
+  const auto [results, cast_filters] = promoted(form.op, g, filters);
   if (!sizes.empty() && sizes.size() != form.op.axes)
     form.op.type_error(fmt::format("{} sizes for {} axes", sizes.size(), form.axes));
-  const std::vector<Variable> window = form.sizes_of(laid, form.first_window());
+  const std::vector<Variable> window = form.sizes_of(cast_filters, form.first_window());
   const std::vector<Variable> counts = form.sizes_of(results, form.first_size());
   std::vector<Variable> wanted;
   for (std::size_t j = 0; j < form.op.axes; ++j) {
     if (!sizes.empty()) {
       ops::demand_whole(form.op.name, g, "a size", sizes[j]);
-      wanted.push_back(with_number("add", sizes[j].variable, 0));  // stays a number where it is one
+      wanted.push_back(with_number("add", sizes[j].variable, 0));  // a constant stays a constant
     } else if (options.border.rule == Border::Rule::same) {
       wanted.push_back(with_number("mul", counts[j], form.strides[j]));
     } else {
-      // The border of an image of any size, but for `same`.
+      // The border, which depends on the image's size only for `same`.
       const ops::Windows any = ops::windows_along(form.op, j, window[j] * form.dilations[j], window[j], form.strides[j],
                                                   form.dilations[j], options.border);
       const Variable steps = with_number("mul", with_number("sub", counts[j], 1), form.strides[j]);
@@ -215,7 +215,7 @@ Variable conv_transpose(Operand g, Operand filters, const ConvOptions& options, 
       wanted.push_back(size_arithmetic("sub", size_arithmetic("sub", reached, any.before), any.after));
     }
   }
-  Form::Counted along = form.windows(wanted, window);
+  Form::WindowCounts along = form.windows(wanted, window);
   for (std::size_t j = 0; j < wanted.size(); ++j) {
     const auto had = known_size(counts[j]), made = known_size(along.counts[j]);
     if (had && made && *had != *made) {
@@ -225,8 +225,8 @@ Variable conv_transpose(Operand g, Operand filters, const ConvOptions& options, 
   }
   const Variable as_many = form.with_windows(results, along.counts);
   const Steps back = ops::inverse(along.steps, along.before);
-  // The filters' results are the channels here.
-  const Variable channels_first = form.filters(laid, true);
+  // The outputs of the filters are the channels here.
+  const Variable channels_first = form.filters(cast_filters, true);
   return form.from_result(
       ops::convolve(form.images(as_many), channels_first, back, wanted, along.before, form.last(), g.where));
 }
@@ -243,7 +243,7 @@ Variable conv_filter_gradient(Operand x, Operand g, const std::vector<Operand>& 
     ops::demand_whole(form.op.name, x, "a size of the window", size);
     taps.push_back(with_number("add", size.variable, 0));
   }
-  const Form::Counted along = form.windows(form.sizes_of(images, form.first_size()), taps);
+  const Form::WindowCounts along = form.windows(form.sizes_of(images, form.first_size()), taps);
   const Steps across{along.steps.dilations, along.steps.strides, along.steps.spreads};
   const int axes = form.axes;
   std::vector<int> channels_batch{2, 1, 0}, results_batch{1, 2, 0};

@@ -1,4 +1,4 @@
-// What the cross-entropies of nnet.cpp and nnet_losses.cpp share.
+// Shared code of the cross-entropies of nnet.cpp and nnet_losses.cpp.
 #pragma once
 
 #include <croton/nnet.hpp>
@@ -13,7 +13,7 @@ void check_crossentropy(std::string_view op, const Operand& p, const Operand& ta
                         const nnet::CrossentropyOptions& options, bool classes);
 /// Whether the targets are class numbers, one for each row of probabilities.
 bool are_classes(const Operand& p, const Operand& target);
-/// TypeError unless the targets are that or have the probabilities' rank.
+/// TypeError unless the targets are class numbers or have the rank of the probabilities.
 void demand_targets(std::string_view op, const Operand& p, const Operand& target);
 /// (1 - s) t + s / classes of float targets; t itself for s = 0.
 Variable smoothed(const Variable& target, double smoothing, const Operand& classes);

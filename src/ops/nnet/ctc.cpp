@@ -1,5 +1,5 @@
-// Connectionist temporal classification: a routine sums over paths through the states of a sequence, another one goes
-// back along them; what is left is composed.
+// Connectionist temporal classification: a routine sums over paths through the states of a sequence, another one
+// computes the gradient backward; the rest is composed.
 #include <croton/elementwise.hpp>
 #include <croton/indexing.hpp>
 #include <croton/nnet.hpp>
@@ -32,7 +32,7 @@ using expr::RoutineWork;
 
 constexpr double nothing = -std::numeric_limits<double>::infinity();
 
-/// Sizes of one computation, and the states that its sequences go through.
+/// The sizes of one computation, and the number of states of a sequence.
 struct Paths {
   std::int64_t length, sequences, classes, labels, blank, states = 2 * labels + 1;
 
@@ -44,7 +44,7 @@ struct Paths {
         blank(attrs.integer("blank")) {
     if (blank < 0) blank += classes;
   }
-  /// In elements, for the routines' numbers.
+  /// The numbers that the routines read.
   std::vector<std::int64_t> numbers() const { return {length, sequences, classes, states, blank}; }
   std::int64_t items() const { return sequences * states; }
 };
@@ -66,7 +66,7 @@ InferredType infer_paths(InferContext& c) {
   return {DType::float64, {c.apply("add", c.inputs[0].shape[0], c.constant(1)), c.inputs[0].shape[1], states}};
 }
 
-constexpr std::int64_t step_cost = 64;  // of a state: a few exponentials and a logarithm, in elements
+constexpr std::int64_t step_cost = 64;  // per state, in elements: a few exponentials and a logarithm
 
 RoutineWork paths_work(const RoutineSizes& s) {
   const Paths paths(s.attrs, s.inputs[0], s.inputs[1]);
@@ -78,7 +78,7 @@ RoutineWork paths_work(const RoutineSizes& s) {
   return work;
 }
 
-/// The states of one sequence, as plain as can be.
+/// The states of one sequence, for the references.
 struct Sequence {
   std::vector<std::int64_t> emits;  // by state
 
@@ -93,12 +93,12 @@ struct Sequence {
   bool leads(std::size_t from, std::size_t to) const {
     return from == to || from + 1 == to || (from + 2 == to && to % 2 == 1 && emits[from] != emits[to]);
   }
-  /// The sum of exp(logs) of the states that lead to that one is exp(largest) total.
-  struct Arriving {
+  /// The sum of exp(logs) over the states that lead to a state is exp(largest) total.
+  struct IncomingSum {
     double largest = nothing, total = 0;
   };
-  Arriving arriving(const std::vector<double>& logs, std::size_t to) const {
-    Arriving all;
+  IncomingSum incoming_sum(const std::vector<double>& logs, std::size_t to) const {
+    IncomingSum all;
     for (std::size_t from = 0; from < logs.size(); ++from) {
       if (leads(from, to) && (logs[from] > all.largest || std::isnan(logs[from]))) all.largest = logs[from];
     }
@@ -124,7 +124,7 @@ Array evaluate_paths(const EvaluateContext& c) {
         const std::int64_t emitted = sequence.emits[s], at = ((step - 1) * paths.sequences + b) * paths.classes;
         if (step > 0) {
           const bool known = emitted >= 0 && emitted < paths.classes;
-          const auto [largest, total] = sequence.arriving(before, s);
+          const auto [largest, total] = sequence.incoming_sum(before, s);
           logs[s] = (largest == nothing ? nothing : largest + std::log(total)) +
                     (known ? given.as_double(at + emitted) : nothing);
         }
@@ -140,7 +140,7 @@ std::vector<Variable> paths_gradient(const GradientContext& c) {
           {}};
 }
 
-/// The sequences of all batches side by side.
+/// Merges the batch axis with the axis of sequences.
 builder::Batched batch_of_sequences(const builder::BatchContext& c) {
   const Variable sequences = c.repeated(0).shape(2);
   std::vector<Variable> inputs;
@@ -194,7 +194,7 @@ Array evaluate_paths_grad(const EvaluateContext& c) {
       std::vector<double> gradient(given.begin() + row, given.begin() + row + paths.states);
       for (std::size_t to = 0; to < states && step < paths.length; ++to) {
         if (later[to] == 0) continue;
-        const auto [largest, total] = sequence.arriving(at, to);
+        const auto [largest, total] = sequence.incoming_sum(at, to);
         for (std::size_t from = 0; from <= to; ++from) {
           if (sequence.leads(from, to) && at[from] != nothing)
             gradient[from] += std::exp(at[from] - largest) / total * later[to];
@@ -213,7 +213,7 @@ Array evaluate_paths_grad(const EvaluateContext& c) {
   return result.astype(c.dtype);
 }
 
-[[noreturn]] void refuse(const Operand& x, std::string_view what, std::string_view why) {
+[[noreturn]] void throw_type_error(const Operand& x, std::string_view what, std::string_view why) {
   throw TypeError(
       fmt::format("ctc ({}): {}: {} {}", builder::describe(x.where), builder::describe(x.variable), what, why));
 }
@@ -233,7 +233,7 @@ void register_ctc(Registry& registry) {
        .gradient = paths_gradient,
        .evaluate = evaluate_paths,
        .routine = &forward,
-       .gives_infinities = true,  // of states that no path has reached
+       .gives_infinities = true,  // states that no path reaches
        .batch = batch_of_sequences},
       {.name = "ctc_paths_grad",
        .kind = expr::Kind::Routine,
@@ -255,11 +255,11 @@ Variable ctc(Operand activations, Operand labels, Operand input_lengths, std::in
   const builder::OriginScope origin(activations.where);
   ops::demand_real(activations, "ctc");
   if (activations.variable.rank() != 3)
-    ops::refuse(activations, "activations", "are a tensor3 (length, sequences, classes)");
+    ops::throw_type_error(activations, "activations", "are a tensor3 (length, sequences, classes)");
   if (labels.variable.rank() != 2 || !is_integer(labels.variable.dtype()))
-    ops::refuse(labels, "labels", "are an integer matrix, a row for each sequence");
+    ops::throw_type_error(labels, "labels", "are an integer matrix, a row for each sequence");
   if (input_lengths.variable.rank() != 1 || !is_integer(input_lengths.variable.dtype()))
-    ops::refuse(input_lengths, "input lengths", "are an integer vector, one for each sequence");
+    ops::throw_type_error(input_lengths, "input lengths", "are an integer vector, one for each sequence");
   const Variable given = ops::in_floats(activations);
   const DType dtype = given.dtype();
   const Variable logs = log_softmax(dtype == DType::float64 ? given : cast(given, DType::float32));
@@ -268,24 +268,24 @@ Variable ctc(Operand activations, Operand labels, Operand input_lengths, std::in
     return builder::apply("checked_index", {index, size}, {{"message", std::string(message)}}, activations.where);
   };
 
-  // Labels in front of the first one that is negative or the blank count.
+  // Only labels before the first negative one or blank count.
   const Variable all = cast(labels, DType::int64);
   Variable symbol = builder::scalar_constant(static_cast<double>(blank), DType::int64);
   if (blank < 0) symbol = classes + symbol;
   const Variable some = eq(cumsum(cast((all < 0) | eq(all, symbol), DType::int64), 1), 0);
   const Variable rows = checked(where(some, all, symbol), classes, "ctc: a label of {} is not one of {size} classes");
   const Variable last = 2 * sum(cast(some, DType::int64), 1);
-  const Variable steps = checked(
-      cast(ops::stated(input_lengths.variable, {sequences}, "ctc: there must be an input length for each sequence"),
-           DType::int64),
-      length + 1, "ctc: an input length of {} of sequences of at most {size} - 1 steps");
+  const Variable steps = checked(cast(ops::require_shape(input_lengths.variable, {sequences},
+                                                         "ctc: there must be an input length for each sequence"),
+                                      DType::int64),
+                                 length + 1, "ctc: an input length of {} of sequences of at most {size} - 1 steps");
 
-  // A path ends in the last label or in the blank behind it.
+  // A path ends in the last label or in the blank after it.
   const Variable paths = builder::apply("ctc_paths", {logs, rows}, {{"blank", blank}}, activations.where);
   const Variable numbers = arange(sequences), none = builder::number(ops::nothing, paths);
   const Variable in_blank = paths.at({steps, numbers, last});
   const Variable in_label = paths.at({steps, numbers, maximum(last - 1, 0)});
-  // Of no path at all the logarithm of the sum would have no gradient.
+  // Without any path the logarithm of the sum would have no gradient.
   const Variable possible = croton::neq(croton::maximum(in_blank, in_label), none);
   const auto safe = [&](const Variable& x) { return where(possible, x, zeros_like(x)); };
   const Variable cost =

@@ -14,7 +14,7 @@ namespace {
 
 using nnet::Border;
 
-/// d (taps - 1): how much farther the last element of a window lies than the first.
+/// d (taps - 1): the distance from the first to the last element of a window.
 Variable reach(const Variable& taps, std::int64_t dilation) {
   return with_number("mul", with_number("sub", taps, 1), dilation);
 }
@@ -37,7 +37,7 @@ std::pair<Variable, Variable> widths(const ImageOp& op, std::size_t j, const Var
     case Border::Rule::causal:
       return {far, zero()};
     case Border::Rule::same: {
-      // ceil(n / stride) windows reach over (ceil(n / stride) - 1) stride + far + 1 elements.
+      // ceil(n / stride) windows span (ceil(n / stride) - 1) stride + far + 1 elements.
       const Variable count = with_number("floor_divide", with_number("add", n, stride - 1), stride);
       const Variable reached = size_arithmetic("add", with_number("mul", with_number("sub", count, 1), stride), far);
       const Variable missing = with_number("maximum", with_number("add", size_arithmetic("sub", reached, n), 1), 0);
@@ -52,7 +52,7 @@ std::pair<Variable, Variable> widths(const ImageOp& op, std::size_t j, const Var
   const auto& [before, after] = border.widths[border.widths.size() == 1 ? 0 : j];
   for (const Operand& width : {before, after}) {
     demand_whole(op.name, op.x, "the width of a border", width);
-    take_line(width, op.x.where);
+    replace_line(width, op.x.where);
     if (const auto number = known_size(width.variable); number && *number < 0)
       op.value_error(fmt::format("a border of {}; widths are at least 0", *number));
   }
@@ -114,7 +114,7 @@ Windows windows_along(const ImageOp& op, std::size_t j, const Variable& n, const
   return result;
 }
 
-Variable with_room(const Variable& image, int first, const std::vector<Windows>& along) {
+Variable require_room(const Variable& image, int first, const std::vector<Windows>& along) {
   std::vector<std::optional<Operand>> shape(image.type().rank());
   int axis = first - 1;
   for (const Windows& windows : along) {
@@ -122,7 +122,7 @@ Variable with_room(const Variable& image, int first, const std::vector<Windows>&
     if (!least.defined() || known_size(least).value_or(1) < 1 || (known_size(n) && known_size(least))) continue;
     base::nth(shape, axis) = size_arithmetic("maximum", n, least);
   }
-  return stated(image, shape, "the image with its borders must have room for a window");
+  return require_shape(image, shape, "the image with its borders must have room for a window");
 }
 
 }  // namespace croton::ops

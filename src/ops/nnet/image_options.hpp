@@ -1,4 +1,4 @@
-// What convolutions and pooling share: options read and checked, and how many windows an axis has.
+// Shared code of convolutions and pooling: checks of options, and the number of windows along an axis.
 #pragma once
 
 #include <croton/convolution.hpp>
@@ -9,33 +9,34 @@
 
 namespace croton::ops {
 
-/// Of an operation on `axes` axes of images.
+/// An operation on `axes` axes of images, for its options and errors.
 struct ImageOp {
   std::string_view name;
   const Operand& x;
   std::size_t axes;
 
-  /// One number for each axis, of one for all or none for 1; ValueError below 1, TypeError for another count.
+  /// One number per axis, from a list of one per axis, one for all axes, or none for 1; ValueError below 1, TypeError
+  /// for another count.
   std::vector<std::int64_t> steps(const std::vector<std::int64_t>& given, std::string_view what) const;
   [[noreturn]] void type_error(const std::string& message) const;
   [[noreturn]] void value_error(const std::string& message) const;
   [[noreturn]] void shape_error(const std::string& message) const;
 };
 
-/// The number of windows along an axis, how far the first one begins in front of it, and how far the last may reach
-/// behind it: int64 scalars, constants where the sizes are known.
+/// The number of windows along an axis, how far the first one begins before it, and how far the last one may extend
+/// after it: int64 scalars, constants if the sizes are known.
 struct Windows {
   Variable count, before, after;
-  Variable least = {};  // elements that the axis must have for one window; empty where any number will do
+  Variable least = {};  // elements that the axis must have for one window; empty if any number is valid
 };
 
-/// Along an axis of n elements, for windows of `taps` elements. Axis j is named in errors. ShapeError where no window
-/// fits in and all numbers are known.
+/// The windows of `taps` elements along an axis of n elements. Errors name axis j. ShapeError if all numbers are known
+/// and no window fits.
 Windows windows_along(const ImageOp& op, std::size_t j, const Variable& n, const Variable& taps, std::int64_t stride,
                       std::int64_t dilation, const nnet::Border& border);
 
-/// The image, whose axes from `first` on must have room for their windows: ShapeError when called where they have not.
-Variable with_room(const Variable& image, int first, const std::vector<Windows>& along);
+/// The image, whose axes from `first` on must have room for their windows: otherwise ShapeError at the call.
+Variable require_room(const Variable& image, int first, const std::vector<Windows>& along);
 
 /// The number as an int64 scalar.
 Variable whole(std::int64_t value);

@@ -1,6 +1,6 @@
 // Functions for networks. softmax, log_softmax, logsumexp and the cross-entropy of integer targets are Expand ops: the
-// stability rules (rewrite/rules/stability.cpp) see them whole, then they become maps and reductions that fuse into row
-// kernels.
+// stability rules (rewrite/rules/stability.cpp) match them, then they are expanded to maps and reductions that fuse
+// into row kernels.
 #include <croton/nnet.hpp>
 
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ struct Build {
   NodeId map(std::string_view op, NodeId x) { return a.make(op, {x}); }
   NodeId map(std::string_view op, NodeId x, NodeId y) { return a.make(op, {x, y}); }
   NodeId constant(double value, NodeId like) { return a.scalar(expr::Scalar::of_double(value, a.type(like).dtype)); }
-  /// A reduction over one axis that leaves it as size 1.
+  /// A reduction over one axis that keeps it with size 1.
   NodeId reduce(std::string_view op, NodeId x, std::int64_t axis) {
     const NodeId reduced = a.make(op, {x}, {{"axes", expr::Ints{axis}}});
     expr::Ints pattern;
@@ -48,7 +48,7 @@ struct Build {
     std::erase(pattern, axis);
     return a.make("dimshuffle", {x}, {{"pattern", pattern}});
   }
-  /// Whether position along the last axis is the target: bool of the shape of p. Targets outside fail the call.
+  /// Whether the position along the last axis is the target, as bool of the shape of p. Targets outside fail the call.
   NodeId one_hot(NodeId target, NodeId p) {
     const std::int64_t rank = std::ssize(a.type(p).shape);
     const NodeId size = a.type(p).shape.back();
@@ -93,7 +93,7 @@ NodeId expand_softmax(Arena& arena, NodeId node) {
   Build b{arena};
   const NodeId x = arena.input(node, 0);
   const NodeId e = b.map("exp", b.map("sub", x, b.reduce("max_or_lowest", x, axis_of(arena, node))));
-  // The sum is 1 or more, or nan: its reciprocal is a number, and a product for each element costs less than a
+  // The sum is 1 or more, or nan: its reciprocal does not overflow, and a product for each element costs less than a
   // quotient.
   return b.map("mul", e, b.map("reciprocal", b.reduce("sum", e, axis_of(arena, node))));
 }
@@ -103,7 +103,7 @@ NodeId expand_log_softmax(Arena& arena, NodeId node) {
   return b.map("sub", centred, log_total);
 }
 NodeId expand_logsumexp(Arena& arena, NodeId node) {
-  // A row of -inf, or with +inf, has no finite maximum: then the maximum itself is the answer.
+  // A row of -inf, or with +inf, has no finite maximum: then the result is the maximum.
   Build b{arena};
   const NodeId x = arena.input(node, 0);
   const std::int64_t axis = axis_of(arena, node);
@@ -186,7 +186,7 @@ std::vector<Variable> logsumexp_gradient(const GradientContext& c) {
   const int axis = c.node.attrs.axis();
   return {expand_dims(c.gradient, axis) * nnet::softmax(c.input(0), axis)};
 }
-/// Of (g - sum(g s)) s.
+/// The gradient of (g - sum(g s)) s.
 std::vector<Variable> softmax_grad_gradient(const GradientContext& c) {
   const Variable &g = c.input(0), &s = c.input(1), &up = c.gradient;
   return {softmax_grad(up, s, c.node), up * (g - sum(g * s, along(c))) - g * sum(up * s, along(c))};
@@ -194,7 +194,7 @@ std::vector<Variable> softmax_grad_gradient(const GradientContext& c) {
 std::vector<Variable> crossentropy_gradient(const GradientContext& c) {
   return {builder::apply("crossentropy_grad", {c.gradient, c.input(0), c.input(1)}, {}, c.node.where), Variable()};
 }
-/// Of -g / p at the target.
+/// The gradient of -g / p at the target.
 std::vector<Variable> crossentropy_grad_gradient(const GradientContext& c) {
   const Variable &g = c.input(0), &p = c.input(1);
   const Variable at_target =
@@ -205,7 +205,7 @@ std::vector<Variable> crossentropy_logits_gradient(const GradientContext& c) {
   return {builder::apply("crossentropy_logits_grad", {c.gradient, c.input(0), c.input(1)}, {}, c.node.where),
           Variable()};
 }
-/// Of g (softmax(z) - one-hot).
+/// The gradient of g (softmax(z) - one-hot).
 std::vector<Variable> crossentropy_logits_grad_gradient(const GradientContext& c) {
   const Variable &g = c.input(0), &z = c.input(1), &up = c.gradient;
   const Variable of_ones = builder::apply("crossentropy_logits_grad", {ones_like(g), z, c.input(2)}, {}, c.node.where);
@@ -230,14 +230,14 @@ Array along_lines(const Array& input, int axis, F f) {
     f(data + line / inner * inner * length + line % inner, length, inner);
   return x;
 }
-/// nan if there is one.
+/// The largest element; nan if there is one.
 double largest(const double* row, std::int64_t n, std::int64_t stride) {
   double top = row[0];
   for (std::int64_t i = 0; i < n; ++i)
     top = row[i * stride] != row[i * stride] ? row[i * stride] : std::max(top, row[i * stride]);
   return top;
 }
-/// Subtracts the largest; gives the sum of the exponentials of what is left.
+/// Subtracts the largest element; returns the sum of the exponentials of the differences.
 double shift(double* row, std::int64_t n, std::int64_t stride) {
   const double top = largest(row, n, stride);
   double total = 0;
@@ -264,14 +264,14 @@ Array evaluate_logsumexp(const EvaluateContext& c) {
   const int axis = c.attrs.axis();
   if (c.inputs[0].shape(axis) == 0) return Array::full(c.dtype, c.shape, -std::numeric_limits<double>::infinity());
   const Array totals = along_lines(c.inputs[0], axis, [](double* row, std::int64_t n, std::int64_t stride) {
-    // An infinite one is the answer itself.
+    // An infinite maximum is the result.
     const double top = largest(row, n, stride), total = std::isinf(top) ? top : top + std::log(shift(row, n, stride));
     for (std::int64_t i = 0; i < n; ++i) row[i * stride] = total;
   });
   return totals.slice(axis, 0, 1).copy().reshape(c.shape).astype(c.dtype);
 }
 
-/// 16-bit floats are computed in float32 and rounded once: sums and logarithms that several kernels share as well.
+/// 16-bit floats are computed in float32 and rounded once, also for sums and logarithms that several kernels share.
 template <NodeId (*expand)(Arena&, NodeId)>
 NodeId in_float32(Arena& arena, NodeId node) {
   const DType dtype = arena.type(node).dtype;
@@ -369,7 +369,7 @@ Variable along_axis(std::string_view op, const Operand& x, int axis) {
 
 }  // namespace
 
-/// The op over several axes, which go last and become one.
+/// The op over several axes, which are moved to the end and merged.
 Variable over_axes(std::string_view op, const Operand& x, const std::vector<int>& given) {
   const std::vector<int> axes = ops::normal_axes(given, x.variable.rank(), op, x);
   const builder::OriginScope origin(x.where);
@@ -392,19 +392,20 @@ Variable over_axes(std::string_view op, const Operand& x, const std::vector<int>
                     expr::inverse_order(order));
 }
 
-/// Whether a target is to count.
-Variable counted(const Variable& target, const CrossentropyOptions& options) {
+/// Whether a target is not the ignored class.
+Variable is_counted(const Variable& target, const CrossentropyOptions& options) {
   return neq(target, Operand(*options.ignore_class));
 }
 
-/// -log of the target's probability, a row; from_logits: of the softmax.
+/// -log of the target's probability, per row; from_logits: of the softmax.
 Variable of_classes(const Operand& p, const Variable& target, const CrossentropyOptions& options) {
   const Variable v = options.from_logits ? softmax(p) : p.variable;
   if (!options.ignore_class) return builder::apply("crossentropy", {v, target}, {}, p.where);
-  // What is ignored asks for the likeliest class: no number of v is 0 there, over which the gradient would divide.
-  const Variable asked =
-      where(counted(target, options), cast(target, DType::int64), argmax(p.variable, ReduceOptions(-1)));
-  return builder::apply("crossentropy", {v, asked}, {}, p.where);
+  // An ignored target reads the most probable class, because the gradient divides by the probability, which may be 0
+  // elsewhere.
+  const Variable read_class =
+      where(is_counted(target, options), cast(target, DType::int64), argmax(p.variable, ReduceOptions(-1)));
+  return builder::apply("crossentropy", {v, read_class}, {}, p.where);
 }
 
 Variable softmax(Operand x, int axis) { return along_axis("softmax", x, axis); }
@@ -454,7 +455,7 @@ Variable categorical_crossentropy(Operand p, Operand target, const CrossentropyO
   Variable loss = of_classes(p, target.variable, options);
   if (smoothing != 0)
     loss = builder::number(1 - smoothing, loss) * loss - builder::number(smoothing, loss) * mean(logs(), last);
-  return options.ignore_class ? where(counted(target.variable, options), loss, zeros_like(loss)) : loss;
+  return options.ignore_class ? where(is_counted(target.variable, options), loss, zeros_like(loss)) : loss;
 }
 
 Variable binary_crossentropy(Operand p, Operand target, const CrossentropyOptions& options) {
@@ -463,7 +464,7 @@ Variable binary_crossentropy(Operand p, Operand target, const CrossentropyOption
   Variable t = target.variable;
   if (options.label_smoothing != 0) t = ops::smoothed(ops::in_floats(target), options.label_smoothing, 2);
   if (options.from_logits) {
-    // Both terms are exact for targets 0 and 1, and their slopes have no kink.
+    // Both terms are exact for targets 0 and 1, and their derivatives are continuous.
     const Variable z = ops::in_floats(p), of = ops::in_floats(t);
     return of * croton::softplus(-z) + (1 - of) * croton::softplus(z);
   }

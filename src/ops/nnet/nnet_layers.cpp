@@ -1,4 +1,4 @@
-// What layers compute, composed of other operations.
+// Functions of layers, composed of other operations.
 #include <croton/indexing.hpp>
 #include <croton/nnet_layers.hpp>
 #include <croton/views.hpp>
@@ -27,7 +27,7 @@ Variable floats(std::string_view name, const Operand& x) {
   return ops::in_floats(x);
 }
 
-/// The axes that statistics of a batch are taken over, in order.
+/// The axes over which the statistics of a batch are computed, in order.
 std::vector<int> normalised_axes(const ImageOp& op, const BatchNormOptions& options) {
   const int rank = op.x.variable.rank();
   if (rank < 1) op.type_error("a batch has at least one axis");
@@ -42,7 +42,8 @@ std::vector<int> normalised_axes(const ImageOp& op, const BatchNormOptions& opti
 }
 
 /// A parameter in floats, so that it broadcasts against x.
-Variable beside(const ImageOp& op, const Operand& parameter, const std::vector<int>& axes, std::string_view what) {
+Variable broadcast_parameter(const ImageOp& op, const Operand& parameter, const std::vector<int>& axes,
+                             std::string_view what) {
   const Variable values = floats(op.name, parameter);
   const int rank = op.x.variable.rank(), given = parameter.variable.rank(), left = rank - base::to_int(axes.size());
   if (given != rank && given != left) {
@@ -53,7 +54,7 @@ Variable beside(const ImageOp& op, const Operand& parameter, const std::vector<i
   int next = 0;
   for (int axis = 0; axis < rank; ++axis) {
     const bool summed = std::ranges::binary_search(axes, axis);
-    // What has all axes has a size of 1 where there are statistics; stated or not, that is what broadcasts.
+    // A parameter with all axes must have size 1 along the axes of statistics, stated or not, so that it broadcasts.
     const int own = given == rank ? axis : next;
     if (!summed) ++next;
     pattern.push_back(summed ? broadcast_axis : own);
@@ -61,15 +62,15 @@ Variable beside(const ImageOp& op, const Operand& parameter, const std::vector<i
   if (given != rank) return dimshuffle(values, pattern);
   std::vector<std::optional<Operand>> ones(op.x.variable.type().rank());
   for (const int axis : axes) base::nth(ones, axis) = Operand(1);
-  return ops::stated(values, ones, fmt::format("{} has size 1 where statistics are taken", what));
+  return ops::require_shape(values, ones, fmt::format("{} has size 1 where statistics are taken", what));
 }
 
-/// A statistic with all axes kept in the form of a parameter.
+/// A statistic with all axes, in the shape of a parameter.
 Variable shaped_as(const Variable& parameter, const Variable& kept, const std::vector<int>& axes) {
   return parameter.rank() == kept.rank() ? kept : squeeze(kept, axes);
 }
 
-/// What statistics are taken of: the squares of float16 overflow from 256 on.
+/// x in the dtype of statistics: the squares of float16 overflow from 256 on.
 Variable widened(const Variable& x) { return cast(x, compute_dtype(x.dtype())); }
 
 /// (x - mean) / sqrt(variance + epsilon) over these axes.
@@ -87,7 +88,7 @@ int channel_axis(const ImageOp& op, Layout layout, int axes) {
   return layout == Layout::channels_last ? rank - 1 : 1;
 }
 
-/// gamma x + beta, each with a number for every channel.
+/// gamma x + beta, with a number per channel each.
 Variable scaled(const ImageOp& op, Variable x, int channels, const std::optional<Operand>& gamma,
                 const std::optional<Operand>& beta) {
   const auto each_channel = [&](const Operand& parameter, std::string_view what) {
@@ -113,13 +114,14 @@ BatchNormed batch_norm_train(Operand x, Operand gamma, Operand beta, const Batch
   const Variable average = mean(values, over), centred = values - average, variance = mean(sqr(centred), over);
   const Variable inverse = 1 / sqrt(variance + builder::number(options.epsilon, variance));
   BatchNormed result;
-  const Variable scale = beside(op, gamma, axes, "gamma"), shift = beside(op, beta, axes, "beta");
+  const Variable scale = broadcast_parameter(op, gamma, axes, "gamma"),
+                 shift = broadcast_parameter(op, beta, axes, "beta");
   result.out = cast(centred * (inverse * scale) + shift, promote(promote(dtype, scale.dtype()), shift.dtype()));
   result.mean = cast(shaped_as(gamma.variable, average, axes), dtype);
   result.inverse_deviation = cast(shaped_as(gamma.variable, inverse, axes), dtype);
   const double factor = options.running_average_factor;
   const auto renewed = [&](const Operand& old, const Variable& now, std::string_view what) {
-    beside(op, old, axes, what);  // for its errors
+    broadcast_parameter(op, old, axes, what);  // for its errors only
     const Variable before = floats(op.name, old);
     const Variable kept = before * builder::number(1 - factor, before);
     return cast(kept + shaped_as(before, now, axes) * builder::number(factor, now), promote(before.dtype(), dtype));
@@ -141,9 +143,11 @@ Variable batch_norm_test(Operand x, Operand gamma, Operand beta, Operand mean, O
   const ImageOp op{"batch_norm_test", x, 0};
   const Variable values = floats(op.name, x);
   const std::vector<int> axes = normalised_axes(op, options);
-  const Variable spread = beside(op, variance, axes, "the variance");
-  const Variable scale = beside(op, gamma, axes, "gamma") / sqrt(spread + builder::number(options.epsilon, spread));
-  return (values - beside(op, mean, axes, "the mean")) * scale + beside(op, beta, axes, "beta");
+  const Variable spread = broadcast_parameter(op, variance, axes, "the variance");
+  const Variable scale =
+      broadcast_parameter(op, gamma, axes, "gamma") / sqrt(spread + builder::number(options.epsilon, spread));
+  return (values - broadcast_parameter(op, mean, axes, "the mean")) * scale +
+         broadcast_parameter(op, beta, axes, "beta");
 }
 
 Variable group_norm(Operand x, std::int64_t groups, std::optional<Operand> gamma, std::optional<Operand> beta,
@@ -231,8 +235,8 @@ Variable upsample(Operand x, const std::vector<std::int64_t>& factors, Interpola
       result = ops::repeat_each(result, ops::whole(factor), axis);
       continue;
     }
-    // Element i lies at (i + 1/2) / factor - 1/2, between two elements, or beyond the centre of the last one. In whole
-    // numbers, as narrow floats do not have all positions of a long axis.
+    // Element i is at (i + 1/2) / factor - 1/2, between two elements, or beyond the centre of the last one. Computed in
+    // integers, because narrow floats do not have all positions of a long axis.
     const Variable n = result.shape(axis), last = n - 1;
     const Variable place = 2 * arange(ops::with_number("mul", n, factor)) + (1 - factor);
     const Variable below = floor_divide(place, 2 * factor), rest = cast(place - below * (2 * factor), result.dtype());

@@ -1,4 +1,4 @@
-// Losses, composed of elementwise ops and reductions over the last axis: fusion makes one row kernel of each.
+// Losses, composed of elementwise ops and reductions over the last axis, which fuse into one row kernel.
 #include <croton/indexing.hpp>
 #include <croton/nnet.hpp>
 #include <croton/nnet_losses.hpp>
@@ -18,12 +18,12 @@ namespace {
 using builder::number;
 using ops::in_floats;
 
-// What Keras adds or clips to, so that no logarithm or quotient is infinite.
+// The number that Keras adds or clips to, so that no logarithm or quotient is infinite.
 constexpr double epsilon = 1e-7;
 
 const ReduceOptions last(-1);
 
-/// The mean over the last axis; a scalar is its own.
+/// The mean over the last axis; a scalar is unchanged.
 Variable mean_of(const Variable& x) { return x.rank() == 0 ? x : mean(x, last); }
 Variable sum_of(const Variable& x) { return x.rank() == 0 ? x : sum(x, last); }
 
@@ -66,7 +66,7 @@ Variable mean_squared_logarithmic_error(Operand prediction, Operand target) {
 Variable huber(Operand prediction, Operand target, double delta) {
   const builder::OriginScope origin(prediction.where);
   const Variable error = in_floats(prediction) - in_floats(target), size = abs(error);
-  // Of a clipped error, so that the square of a large one, which is not chosen, cannot overflow.
+  // The error is clipped, so that the square of a large one, which is not chosen, cannot overflow.
   const Variable edge = number(delta, error), half = number(0.5, error);
   return mean_of(where(size <= edge, half * sqr(clip(error, -edge, edge)), edge * size - half * sqr(edge)));
 }
@@ -136,7 +136,7 @@ Variable binary_focal_crossentropy(Operand probabilities, Operand target, double
   const bool logits = options.from_logits;
   const Variable p = logits ? in_floats(probabilities) : probability(probabilities);
   const Variable t = ops::smoothed(in_floats(target), options.label_smoothing, 2);
-  // Of logits z: 1 - sigmoid(z) is sigmoid(-z), and the logarithms are softplus.
+  // For logits z, 1 - sigmoid(z) is sigmoid(-z), and the logarithms are softplus.
   const Variable others =
       logits ? t * croton::sigmoid(-p) + (1 - t) * croton::sigmoid(p) : 1 - (t * p + (1 - t) * (1 - p));
   const Variable entropy =
@@ -166,7 +166,7 @@ Variable categorical_generalized_cross_entropy(Operand probabilities, Operand ta
                     builder::describe(probabilities.where), q));
   const Variable p = in_floats(probabilities);
   ops::demand_targets("categorical_generalized_cross_entropy", probabilities, target);
-  // By logarithms: the difference of 1 and a power near it would cancel.
+  // Computed with logarithms: the difference of 1 and a power near 1 would cancel.
   const Variable log_p = ops::are_classes(probabilities, target)
                              ? -categorical_crossentropy(at_least(p, epsilon), target)
                              : log(at_least(sum(in_floats(target) * p, last), epsilon));
@@ -175,10 +175,11 @@ Variable categorical_generalized_cross_entropy(Operand probabilities, Operand ta
 
 namespace {
 
-/// logsumexp of the terms that the mask chooses, a row; 0 of rows without, and `any` says which have some.
-Variable masked_logsumexp(const Variable& terms, const Variable& mask, const Variable& any_there) {
+/// logsumexp of the terms that the mask selects, per row; 0 for rows without terms; `has_terms` is whether a row has
+/// some.
+Variable masked_logsumexp(const Variable& terms, const Variable& mask, const Variable& has_terms) {
   const Variable lowest = number(-std::numeric_limits<double>::infinity(), terms);
-  return logsumexp(where(mask, terms, where(expand_dims(any_there, 1), lowest, zeros_like(terms))), 1);
+  return logsumexp(where(mask, terms, where(expand_dims(has_terms, 1), lowest, zeros_like(terms))), 1);
 }
 
 }  // namespace
@@ -270,7 +271,7 @@ Variable h_softmax(Operand x, Operand w1, Operand b1, Operand w2, Operand b2, st
 }
 
 Variable confusion_matrix(Operand actual, Operand prediction, Operand classes) {
-  // Counts of pairs as a product of one-hot rows.
+  // Counts pairs by a product of one-hot rows.
   const builder::OriginScope origin(actual.where);
   const Variable numbers = arange(classes);
   const auto hot = [&](const Operand& x) { return cast(eq(expand_dims(x, -1), numbers), DType::int64); };

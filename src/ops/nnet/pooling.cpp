@@ -1,4 +1,4 @@
-// Pooling as users call it: reductions over the elements of windows.
+// Pooling for users: reductions over the elements of windows.
 #include <croton/convolution.hpp>
 #include <croton/sorting.hpp>
 #include <croton/views.hpp>
@@ -23,20 +23,21 @@ using ops::with_number;
 
 Variable zero() { return ops::whole(0); }
 
-/// The windows of an axis of n where also those count that reach over the end: they begin within the image, and no
-/// window begins where the one before it has reached the end (Theano's rule).
-ops::Windows reaching_over(const Variable& n, std::int64_t taps, std::int64_t stride) {
-  Variable begun = with_number("floor_divide", with_number("sub", n, 1), stride);
+/// The windows of an axis of n, including those that extend beyond the end: they begin within the image, and no window
+/// begins if the one before it has reached the end (Theano's rule).
+ops::Windows windows_over_end(const Variable& n, std::int64_t taps, std::int64_t stride) {
+  Variable last_window = with_number("floor_divide", with_number("sub", n, 1), stride);
   if (stride < taps) {
     const Variable beyond = with_number("floor_divide", with_number("sub", with_number("sub", n, taps), 1), stride);
-    begun = with_number("maximum", with_number("add", beyond, 1), 0);
+    last_window = with_number("maximum", with_number("add", beyond, 1), 0);
   }
-  const Variable count = size_arithmetic("minimum", with_number("add", begun, 1), n);  // of no elements none
-  const Variable reached = with_number("add", with_number("mul", begun, stride), taps);
+  const Variable count =
+      size_arithmetic("minimum", with_number("add", last_window, 1), n);  // no windows without elements
+  const Variable reached = with_number("add", with_number("mul", last_window, stride), taps);
   return {count, zero(), with_number("maximum", size_arithmetic("sub", reached, n), 0)};
 }
 
-/// How many elements of each window lie from `first` to `end`: a vector. (A border may be wider than a window.)
+/// The number of elements of each window in [first, end), as a vector. (A border may be wider than a window.)
 Variable elements_inside(const ops::Windows& along, std::int64_t taps, std::int64_t stride, const Variable& first,
                          const Variable& end) {
   const Variable begin = arange(along.count) * stride - along.before;
@@ -59,7 +60,7 @@ Variable pool(Operand x, const std::vector<std::int64_t>& window, const PoolOpti
   const bool averages = options.mode == PoolMode::average_inc_pad || options.mode == PoolMode::average_exc_pad;
   Variable image = x.variable;
   const DType dtype = averages ? ops::in_floats(x).dtype() : image.dtype();
-  // Sums of many float16 would overflow where their mean does not.
+  // Sums of many float16 numbers may overflow although their mean does not.
   if (averages) image = cast(image, compute_dtype(dtype));
   if (!options.ignore_border && options.border.rule != Border::Rule::valid)
     op.value_error("borders are taken where ignore_border is true");
@@ -78,7 +79,7 @@ Variable pool(Operand x, const std::vector<std::int64_t>& window, const PoolOpti
   for (std::size_t j = 0; j < taps.size(); ++j) {
     const Variable n = image.shape(image_axis), size = ops::whole(taps[j]);
     along.push_back(options.ignore_border ? ops::windows_along(op, j, n, size, strides[j], 1, options.border)
-                                          : reaching_over(n, taps[j], strides[j]));
+                                          : windows_over_end(n, taps[j], strides[j]));
     counts.push_back(along.back().count);
     before.push_back(along.back().before);
     windowed.push_back(image_axis++);
@@ -87,14 +88,14 @@ Variable pool(Operand x, const std::vector<std::int64_t>& window, const PoolOpti
     shape.emplace_back(size);
     pattern.push_back(broadcast_axis);
   }
-  image = ops::with_room(image, first, along);
+  image = ops::require_room(image, first, along);
   const ops::Steps steps{strides, expr::Ints(taps.size(), 1), expr::Ints(taps.size(), 1)};
   const auto outside = options.mode == PoolMode::max ? ops::Outside::lowest : ops::Outside::zero;
   const Variable elements =
       ops::slide(alloc(dimshuffle(image, pattern), shape), windowed, tap_axes, steps, counts, before, outside, x.where);
   const ReduceOptions over(reduced);
   if (options.mode == PoolMode::max && options.ties == Ties::first) {
-    // The one that is chosen, and zeros: the gradient goes there alone.
+    // The chosen element, and zeros: only the chosen element gets the gradient.
     std::vector<int> spread_out;
     std::vector<Operand> flat;
     std::int64_t all = 1;

@@ -1,10 +1,10 @@
-// Windows that slide along axes: the ops that convolutions and pooling are made of. What users call is in
+// Windows that slide along axes: the ops of which convolutions and pooling are composed. The functions for users are in
 // convolution.cpp and pooling.cpp.
 //
-// Along an axis of n elements, element k of window i is element (stride i + dilation k - before) / spread, where that
-// is whole and lies in the axis. `before` is how far the first window begins in front of the axis, a spread of s puts
-// s - 1 gaps between the elements. The inverse of such a relation, i for a given element and k, is of the same form, so
-// that gradients of these ops are the same ops with other numbers.
+// Along an axis of n elements, element k of window i is element (stride i + dilation k - before) / spread, if that is
+// an integer inside the axis. `before` is how far the first window begins before the axis; a spread of s puts s - 1
+// gaps between the elements. The inverse of such a relation, i for a given element and k, has the same form, so the
+// gradients of these ops are the same ops with other numbers.
 #include "ops/nnet/window.hpp"
 
 #include <croton/ops.hpp>
@@ -39,7 +39,7 @@ using expr::InferredType;
 using expr::Ints;
 using expr::NodeId;
 
-/// The numbers of `attrs`, one of each per axis; TypeError unless they make sense.
+/// The steps of `attrs`, one of each per axis; TypeError unless they are valid.
 template <class Fail>
 Steps steps_of(const expr::Attrs& attrs, std::size_t axes, Fail fail) {
   Steps steps{attrs.ints("strides"), attrs.ints("dilations"), attrs.ints("spreads")};
@@ -63,7 +63,7 @@ expr::Attrs with_steps(const Steps& steps, expr::Attrs attrs = {}) {
   return attrs;
 }
 
-/// Which element of an axis of n is element k of window i, or nothing.
+/// The element of an axis of n that is element k of window i, or nothing.
 std::optional<std::int64_t> element_at(const Steps& steps, std::size_t j, std::int64_t before, std::int64_t n,
                                        std::int64_t i, std::int64_t k) {
   const std::int64_t at = steps.strides[j] * i + steps.dilations[j] * k - before, spread = steps.spreads[j];
@@ -71,8 +71,8 @@ std::optional<std::int64_t> element_at(const Steps& steps, std::size_t j, std::i
   return at / spread;
 }
 
-// ---- slide: inputs x, then for each of the axes the number of windows and `before`; attributes axes, taps (which axes
-// of x count the elements of a window), strides, dilations, spreads, and `outside`: what is read off the axis ----
+// ---- slide: inputs x, then for each of the axes the number of windows and `before`; attributes axes, taps (the axes
+// of x for the elements of a window), strides, dilations, spreads, and `outside`: the value outside of the axis ----
 
 InferredType infer_slide(InferContext& c) {
   const Ints &axes = c.attrs.ints("axes"), &taps = c.attrs.ints("taps");
@@ -97,9 +97,9 @@ InferredType infer_slide(InferContext& c) {
   return result;
 }
 
-/// Whether all elements of all windows lie in the axis, as far as numbers tell.
-bool lies_inside(const Steps& steps, std::size_t j, std::optional<std::int64_t> n, std::optional<std::int64_t> count,
-                 std::optional<std::int64_t> taps, std::optional<std::int64_t> before) {
+/// Whether all elements of all windows are known to be inside the axis.
+bool is_inside_axis(const Steps& steps, std::size_t j, std::optional<std::int64_t> n, std::optional<std::int64_t> count,
+                    std::optional<std::int64_t> taps, std::optional<std::int64_t> before) {
   if (!n || !count || !taps || !before || steps.spreads[j] != 1) return false;
   constexpr std::int64_t most = std::int64_t{1} << 30;  // with steps below 2^31, no product overflows
   if (*count > most || *taps > most || std::abs(*before) > most) return false;
@@ -132,8 +132,8 @@ NodeId slide_element(ElementContext& c) {
     const auto scaled = [&](NodeId x, std::int64_t step) { return body.size_arithmetic("mul", x, body.integer(step)); };
     const NodeId window = scaled(c.index[axis], steps.strides[j]), element = scaled(c.index[tap], steps.dilations[j]);
     NodeId place = body.size_arithmetic("sub", body.size_arithmetic("add", window, element), before);
-    if (!lies_inside(steps, j, body.known(n), body.known(c.shape[axis]), body.known(c.shape[tap]),
-                     body.known(before))) {
+    if (!is_inside_axis(steps, j, body.known(n), body.known(c.shape[axis]), body.known(c.shape[tap]),
+                        body.known(before))) {
       demand(body.make("ge", {place, zero}));
       if (const std::int64_t spread = steps.spreads[j]; spread != 1) {
         const NodeId whole = body.integer(spread);
@@ -238,7 +238,7 @@ InferredType infer_convolve(InferContext& c) {
   return result;
 }
 
-/// In T, tap by tap.
+/// Accumulates in T, tap by tap.
 template <class T>
 Array convolved(const EvaluateContext& c, DType wide) {
   const Array x = c.inputs[0].astype(wide).copy(), f = c.inputs[1].astype(wide).copy();
@@ -293,7 +293,7 @@ Array evaluate_convolve(const EvaluateContext& c) {
   return is_discrete(c.dtype) ? convolved<std::uint64_t>(c, DType::uint64) : convolved<double>(c, DType::float64);
 }
 
-/// {0, 1, ..., count - 1} + first
+/// Appends first, first + 1, ..., first + count - 1.
 void append_axes(std::vector<int>& axes, int first, int count) {
   for (int j = 0; j < count; ++j) axes.push_back(first + j);
 }
@@ -326,11 +326,11 @@ std::vector<Variable> convolve_gradient(const GradientContext& c) {
     append_axes(order, 1, axes);
     by_x = transpose(by_x, order);
   }
-  // Windows are what is summed over here, and elements of windows what is left: both steps change places.
+  // Here the sum is over windows, and the elements of windows remain: strides and dilations are swapped.
   const Steps along{steps.dilations, steps.strides, steps.spreads};
   std::vector<int> g_order{1, 2, 0};
   append_axes(g_order, 3, axes);
-  // (channels, window..., groups, results): one product of matrices, where the other order has one for each channel.
+  // (channels, window..., groups, results): one matrix product, while the other order has one per channel.
   const Variable by_filters =
       convolve(transpose(x, first_two_back), transpose(g, g_order), along, window, before, true, c.node.where);
   std::vector<int> order{axes + 1, axes + 2, 0};
@@ -341,7 +341,7 @@ std::vector<Variable> convolve_gradient(const GradientContext& c) {
   return result;
 }
 
-/// A batch of images is more images. A batch of filters, each for its own images, is more groups.
+/// A batch of images is merged with the images. A batch of filters, each for its own images, is merged with the groups.
 builder::Batched batch_convolve(const builder::BatchContext& c) {
   c.require_same(2, "a number of windows");
   std::vector<Variable> inputs = c.inputs;
@@ -381,7 +381,7 @@ builder::Batched batch_convolve(const builder::BatchContext& c) {
   return {transpose(result, back)};
 }
 
-/// What a convolution is made of, in the graph's terms.
+/// The nodes of a convolution.
 struct Convolution {
   Arena& arena;
   NodeId slide;    // (batch, groups, channels, windows..., taps...)
@@ -392,7 +392,7 @@ struct Convolution {
   NodeId ordered(NodeId x, const Ints& pattern) const { return arena.make("dimshuffle", {x}, {{"pattern", pattern}}); }
 };
 
-/// The axis of x along which elements lie side by side in memory, as far as views tell.
+/// The axis of x that is contiguous in memory, by its views.
 std::int64_t fastest_axis(const Arena& arena, NodeId x) {
   std::int64_t axis = std::ssize(arena.type(x).shape) - 1;
   for (;; x = arena.input(x, 0)) {
@@ -409,16 +409,16 @@ std::int64_t fastest_axis(const Arena& arena, NodeId x) {
   }
 }
 
-/// The sum over channels and elements of windows of products. The axis that lies last in the result is the last one of
-/// the products too, so that kernels go along it; of what is summed over, and of what comes from x, what lies side by
-/// side in memory comes last.
+/// The sum over channels and elements of windows of products. The last axis of the result is the last axis of the
+/// products too, so that kernels run along it. Among the summed axes, and among those of x, the axis that is contiguous
+/// in memory is the last one.
 NodeId as_sum(const Convolution& c, NodeId x) {
   // (batch, groups, results, channels, window..., windows...) or (batch, windows..., groups, channels, window...,
-  // results), with -1 where a side is repeated
+  // results), with -1 where a side is broadcast
   Ints of_x, of_f, summed;
   const std::int64_t fastest = fastest_axis(c.arena, x);
   const bool images_last = c.last && fastest == 0, channels_last = fastest == 2;
-  Ints order;  // the axes of the convolution's result in the order that the sum has them
+  Ints order;  // the axes of the convolution's result in the order of the sum
   const auto add = [&](std::int64_t in_x, std::int64_t in_f) {
     of_x.push_back(in_x);
     of_f.push_back(in_f);

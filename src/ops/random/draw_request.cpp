@@ -15,14 +15,14 @@ DrawRequest::DrawRequest(std::string_view method, const DrawShape& shape, const 
                          Where where)
     : method_(method), where_(where) {
   for (const Operand& parameter : parameters) {
-    if (is_complex(parameter.variable.dtype())) refuse(parameter, "a parameter is a real number");
+    if (is_complex(parameter.variable.dtype())) throw_type_error(parameter, "a parameter is a real number");
   }
   if (shape.sizes()) {
     sizes_ = *shape.sizes();
     for (const Operand& size : sizes_) check_size(size);
   } else if (!parameters.empty()) {
     Variable all = parameters[0].variable;
-    for (const Operand& parameter : parameters) all = all + parameter;  // of which only the shape is used
+    for (const Operand& parameter : parameters) all = all + parameter;  // only its shape is used
     for (const Variable& size : all.shape()) sizes_.emplace_back(size);
   }
 }
@@ -46,13 +46,13 @@ void DrawRequest::demand_real(DType dtype) const {
   if (is_complex(dtype)) throw TypeError(fmt::format("{}: dtype {}; it must be real", line(), name_of(dtype)));
 }
 
-void DrawRequest::refuse(const Operand& what, const std::string& why) const {
+void DrawRequest::throw_type_error(const Operand& what, const std::string& why) const {
   throw TypeError(fmt::format("{}: {}: {}", line(), builder::describe(what.variable), why));
 }
 
 void DrawRequest::check_size(const Operand& size) const {
   if (!is_discrete(size.variable.dtype()) || size.variable.rank() != 0)
-    refuse(size, "a size must be an integer scalar");
+    throw_type_error(size, "a size must be an integer scalar");
 }
 
 std::optional<double> known_number(const Operand& x) {

@@ -1,4 +1,4 @@
-// What a method of random streams was asked for, whichever generator draws it: its name, its caller's line, the sizes.
+// A request for random numbers, for all generators: the method's name, its caller's line, the sizes.
 #pragma once
 
 #include <croton/random.hpp>
@@ -12,8 +12,8 @@ namespace croton::ops {
 
 class DrawRequest {
  public:
-  /// Without sizes the shape is that of `parameters` (of none: one number). TypeError for complex parameters, and for
-  /// sizes that are no integer scalars.
+  /// Without sizes the shape is the broadcast shape of `parameters`, a scalar if there are none. TypeError for complex
+  /// parameters, and for sizes that are not integer scalars.
   DrawRequest(std::string_view method, const DrawShape& shape, const std::vector<Operand>& parameters, Where where);
 
   const std::vector<Operand>& sizes() const { return sizes_; }
@@ -22,11 +22,11 @@ class DrawRequest {
   /// "uniform (train.cpp:12)".
   std::string line() const;
 
-  /// The dtype of real numbers, floatX unless it is given; TypeError for another.
+  /// The dtype of real numbers, by default floatX; TypeError if it is not a float.
   DType real_dtype(std::optional<DType> dtype) const;
   /// TypeError for a complex dtype.
   void demand_real(DType dtype) const;
-  [[noreturn]] void refuse(const Operand& what, const std::string& why) const;  ///< TypeError
+  [[noreturn]] void throw_type_error(const Operand& what, const std::string& why) const;
 
  protected:
   std::vector<Operand> sizes_;
@@ -38,9 +38,9 @@ class DrawRequest {
   Where where_;
 };
 
-/// The number that a scalar is known to be.
+/// The value of a constant scalar.
 std::optional<double> known_number(const Operand& x);
-/// floatX, or what it becomes together with the parameters.
+/// The common dtype of floatX and the parameters.
 DType float_of_parameters(const std::vector<Operand>& parameters);
 
 }  // namespace croton::ops

@@ -17,7 +17,7 @@
 namespace croton::ops {
 namespace {
 
-/// The arguments of the operation: states, sizes, parameters.
+/// The arguments of the operation: states, sizes, then parameters.
 struct Layout {
   std::size_t states, rank;
 };
@@ -54,7 +54,7 @@ std::vector<Array> compute(const std::vector<Array>& arguments, const Layout& la
   return results;
 }
 
-/// Parameters stand behind marks that say that their gradient is not defined: they are given any.
+/// Parameters are marked as having no defined gradient: placeholders suffice.
 std::vector<Variable> gradients_of(const std::vector<Variable>& arguments, const Layout& layout) {
   std::vector<Variable> gradients(arguments.size());
   for (std::size_t i = layout.states + layout.rank; i < arguments.size(); ++i) {
@@ -63,7 +63,7 @@ std::vector<Variable> gradients_of(const std::vector<Variable>& arguments, const
   return gradients;
 }
 
-/// Operations stay for the life of the process: there is one for each number of arguments that mean something else.
+/// Operations live as long as the process: there is one for each drawing and layout of the arguments.
 HostOp operation(const HostDrawing& drawing, const Layout& layout) {
   using Key = std::tuple<std::string, DrawFunction, DType, std::size_t, std::size_t>;
   static std::mutex mutex;

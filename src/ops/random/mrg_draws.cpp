@@ -16,7 +16,7 @@
 namespace croton::ops {
 namespace {
 
-/// Uniform numbers of the draw's dtype as T: float16 is computed in float32.
+/// Uniform numbers of the draw's dtype as T; float16 is computed in float32.
 template <class T>
 Array uniform_as(Array& state, std::int64_t count, DType dtype) {
   return base::mrg_uniform(state, {count}, dtype).astype(dtype_of<T>());
@@ -27,8 +27,8 @@ T radius(T u) {
   return std::sqrt(T(-2) * std::log(u));
 }
 
-/// The method of Box and Muller (1958) on `count` uniform numbers, a half of which is radii, the other half angles.
-/// All cosines come first, so that neighbours are of different pairs.
+/// The method of Box and Muller (1958) on `count` uniform numbers: the first half are radii, the second half angles.
+/// All cosines come first, so adjacent numbers are from different pairs.
 template <class T>
 class Pairs {
  public:
@@ -66,9 +66,10 @@ std::vector<T> normal_numbers(HostDraw& draw, std::int64_t count) {
   return numbers;
 }
 
-/// Those that are too far keep their direction and get another radius. Of each half they come behind the others.
+/// Normal numbers between -2 and 2: numbers outside keep their direction and get another radius. In each half they come
+/// after the others.
 template <class T>
-std::vector<T> near_numbers(HostDraw& draw, std::int64_t count) {
+std::vector<T> truncated_numbers(HostDraw& draw, std::int64_t count) {
   const Pairs<T> pairs(draw.states[0], count, draw.dtype);
   std::int64_t far = 0;
   for (const bool second : {false, true}) {
@@ -91,7 +92,7 @@ std::vector<T> near_numbers(HostDraw& draw, std::int64_t count) {
   return numbers;
 }
 
-/// As many numbers as the shape takes, of an even number of them.
+/// The numbers of the shape, cut from an even count of numbers.
 template <class T>
 Array cut(HostDraw& draw, std::vector<T> (*numbers)(HostDraw&, std::int64_t)) {
   const std::int64_t count = base::element_count(draw.shape, draw.dtype);
@@ -99,15 +100,15 @@ Array cut(HostDraw& draw, std::vector<T> (*numbers)(HostDraw&, std::int64_t)) {
   return Array(std::span(all).first(base::to_size(count))).reshape(draw.shape).astype(draw.dtype);
 }
 
-/// A row of a matrix of T, by its number.
+/// A row of a matrix of T.
 template <class T>
 std::span<const T> row_of(const Array& matrix, std::int64_t row) {
   const std::int64_t columns = matrix.shape(1);
   return matrix.data<T>().subspan(base::to_size(row * columns), base::to_size(columns));
 }
 
-/// The first class whose probabilities up to it add up to more than u, and that sum without its own, which is not
-/// always the sum of those before it.
+/// The first class at which the cumulative probability exceeds u, and the cumulative probability minus its own, which
+/// rounding may distinguish from the sum before it.
 struct Found {
   std::size_t place;
   double rest;
@@ -138,9 +139,10 @@ Array count_classes(const HostDraw& draw) {
   return counts.astype(draw.dtype);
 }
 
-/// Theano's C code: what is left is divided by its sum, which is taken in T, from what lies before the class on.
+/// Removes a class, as in Theano's C code: the other probabilities are divided by their sum, which is computed in T and
+/// starts with the sum before the class.
 template <class T>
-void take_out(std::span<T> probabilities, const Found& found) {
+void remove_class(std::span<T> probabilities, const Found& found) {
   T sum = static_cast<T>(found.rest);
   probabilities[found.place] = 0;
   for (std::size_t j = found.place; j < probabilities.size(); ++j) sum += probabilities[j];
@@ -165,7 +167,7 @@ Array choose_columns(const HostDraw& draw) {
                         "columns above 0 as are chosen ({})",
                         choice, row, u, count));
       base::nth(chosen.row(row).data<std::int64_t>(), choice) = static_cast<std::int64_t>(found->place);
-      if (choice + 1 < count) take_out(left.row(row).data<T>(), *found);
+      if (choice + 1 < count) remove_class(left.row(row).data<T>(), *found);
     }
   }
   return chosen.astype(draw.dtype);
@@ -183,7 +185,7 @@ Array mrg_draw_normal(HostDraw& draw) {
 }
 
 Array mrg_draw_truncated_normal(HostDraw& draw) {
-  return is_double(draw) ? cut<double>(draw, near_numbers<double>) : cut<float>(draw, near_numbers<float>);
+  return is_double(draw) ? cut<double>(draw, truncated_numbers<double>) : cut<float>(draw, truncated_numbers<float>);
 }
 
 Array mrg_count_classes(HostDraw& draw) {

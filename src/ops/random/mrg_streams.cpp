@@ -1,4 +1,4 @@
-// MrgRandomStreams: which draws there are, their states, and the expressions around what is drawn.
+// MrgRandomStreams: its draws, their states, and the expressions around the numbers.
 #include <croton/elementwise.hpp>
 #include <croton/error.hpp>
 #include <croton/ops.hpp>
@@ -27,7 +27,7 @@ constexpr std::int64_t state_columns = 6;
 }  // namespace
 
 struct MrgRandomStreams::Shared {
-  explicit Shared(const Mrg31k3p& first) : of_seed(first), generator(first) {}
+  explicit Shared(const Mrg31k3p& first) : initial_seed(first), generator(first) {}
 
   void seed(const Mrg31k3p& start) {
     const std::lock_guard lock(mutex);
@@ -37,13 +37,13 @@ struct MrgRandomStreams::Shared {
   }
 
   mutable std::mutex mutex;
-  const Mrg31k3p of_seed;  // of the constructor
+  const Mrg31k3p initial_seed;  // the constructor's
   Mrg31k3p generator;
   ops::DrawStates draws;
-  std::vector<std::int64_t> counts;  // of streams of each draw
+  std::vector<std::int64_t> counts;  // streams of each draw
 };
 
-/// One draw of numbers: its shape, and how many streams it has.
+/// One draw: its shape, and its number of streams.
 class MrgRandomStreams::Draw : public ops::DrawRequest {
  public:
   Draw(const MrgRandomStreams& streams, std::string_view method, const DrawShape& shape,
@@ -54,7 +54,7 @@ class MrgRandomStreams::Draw : public ops::DrawRequest {
     if (!shape.sizes()) throw TypeError(fmt::format("{}: a shape must be given, not std::nullopt", line()));
   }
 
-  /// Of sizes that the user gave.
+  /// Checks the sizes that the user gave.
   void demand_elements() const {
     for (const Operand& size : sizes_) {
       if (const auto known = ops::known_number(size); known && *known < 1)
@@ -62,17 +62,17 @@ class MrgRandomStreams::Draw : public ops::DrawRequest {
     }
   }
 
-  /// The dtype of what is drawn; TypeError for another than those of the generator.
-  DType dtype(std::optional<DType> asked, const std::vector<Operand>& parameters) const {
-    const DType result = asked.value_or(ops::float_of_parameters(parameters));
+  /// The dtype of the numbers; TypeError unless the generator has it.
+  DType dtype(std::optional<DType> given, const std::vector<Operand>& parameters) const {
+    const DType result = given.value_or(ops::float_of_parameters(parameters));
     if (result != DType::float16 && result != DType::float32 && result != DType::float64)
       throw TypeError(fmt::format("{}: dtype {}; float16, float32 and float64 are drawn: cast them afterwards", line(),
                                   name_of(result)));
     return result;
   }
-  /// As many streams as were asked for, or as Theano guesses.
-  std::int64_t count(std::optional<std::int64_t> asked) const {
-    if (asked) return *asked;
+  /// The given number of streams, or Theano's choice.
+  std::int64_t count(std::optional<std::int64_t> given) const {
+    if (given) return *given;
     std::vector<std::int64_t> known;
     for (const Operand& size : sizes_) {
       const auto number = ops::known_number(size);
@@ -82,7 +82,7 @@ class MrgRandomStreams::Draw : public ops::DrawRequest {
     return base::mrg_stream_count(known);
   }
 
-  /// Numbers that `function` draws from the given number of states of `count` streams each.
+  /// Numbers that `function` draws from `state_count` states of `count` streams each.
   Variable draw(ops::DrawFunction function, DType dtype, std::int64_t count, std::size_t state_count = 1) const {
     const std::lock_guard lock(shared_.mutex);
     Mrg31k3p generator = shared_.generator;
@@ -140,7 +140,7 @@ Variable MrgRandomStreams::uniform(const DrawShape& shape, Operand low, Operand 
 
 namespace {
 
-/// numbers * std + avg, as far as these do something.
+/// numbers * std + avg, without a multiplication by 1 or an addition of 0.
 Variable moved(const Variable& numbers, const Operand& avg, const Operand& std) {
   Variable result = numbers;
   if (ops::known_number(std) != 1) result = result * cast(std, numbers.dtype());
@@ -150,7 +150,8 @@ Variable moved(const Variable& numbers, const Operand& avg, const Operand& std) 
 
 }  // namespace
 
-// How many uniform numbers a normal draw takes is symbolic in Theano whatever its shape, so it has the most streams.
+// In Theano the number of uniform numbers of a normal draw is symbolic for every shape, so the draw has the maximum of
+// streams.
 
 Variable MrgRandomStreams::normal(const DrawShape& shape, Operand avg, Operand std, std::optional<DType> dtype,
                                   std::optional<std::int64_t> streams, Where where) {
@@ -197,16 +198,16 @@ void check_choice(const ops::DrawRequest& draw, const Operand& p, std::string_vi
         fmt::format("{}: {}; as in Theano probabilities are a matrix, a row for each distribution", draw.line(),
                     describe(p.variable)));
   if (p.variable.dtype() != DType::float32 && p.variable.dtype() != DType::float64)
-    draw.refuse(p, "probabilities are float32 or float64");
+    draw.throw_type_error(p, "probabilities are float32 or float64");
   if (count.variable.rank() != 0 || !is_discrete(count.variable.dtype()))
-    draw.refuse(count, fmt::format("{} must be an integer scalar", what));
+    draw.throw_type_error(count, fmt::format("{} must be an integer scalar", what));
   if (const auto known = ops::known_number(count); known && *known < 1)
     throw ValueError(fmt::format("{}: {} is {}; it is at least 1", draw.line(), what, *known));
 }
 
 }  // namespace
 
-// Of both the number of uniform numbers is symbolic in Theano.
+// In Theano the number of uniform numbers of both is symbolic.
 
 Variable MrgRandomStreams::multinomial(Operand pvals, Operand n, DType dtype, std::optional<std::int64_t> streams,
                                        Where where) {
@@ -239,7 +240,7 @@ Variable MrgRandomStreams::multinomial_wo_replacement(Operand pvals, Operand n, 
   return choice(n, pvals, dtype, streams, where);
 }
 
-void MrgRandomStreams::seed() { shared_->seed(shared_->of_seed); }
+void MrgRandomStreams::seed() { shared_->seed(shared_->initial_seed); }
 void MrgRandomStreams::seed(std::int64_t seed) { shared_->seed(Mrg31k3p(seed)); }
 void MrgRandomStreams::seed(const std::vector<std::int64_t>& seed) { shared_->seed(Mrg31k3p(seed)); }
 

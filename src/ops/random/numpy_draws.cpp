@@ -19,7 +19,7 @@ namespace {
 
 using base::NumpyRandom;
 
-/// A parameter as T, one element for each of a shape.
+/// A parameter as T, broadcast to a shape.
 template <class T>
 Array broadcast(const Array& given, const Sizes& shape) {
   const Array parameter = given.astype(dtype_of<T>());
@@ -40,7 +40,7 @@ Array broadcast(const Array& given, const Sizes& shape) {
   return Array::copy_of(std::as_const(parameter).raw(), dtype_of<T>(), shape, strides);
 }
 
-/// Elements of Result in C order, one after the other, each of its own parameters.
+/// Draws elements of Result one after another in C order, each with its own parameters.
 template <class Result, class First, class Second, class Draw>
 Array elements(HostDraw& draw, Draw one) {
   NumpyRandom random = NumpyRandom::from_state(draw.states[0]);
@@ -58,7 +58,7 @@ Array elements(HostDraw& draw, Draw one) {
   return result.astype(draw.dtype);
 }
 
-/// NumPy's sum of a row: pairwise, from eight sums side by side.
+/// NumPy's sum of a row: pairwise, with eight partial sums.
 template <class T>
 T pairwise_sum(std::span<const T> x) {
   constexpr std::size_t lanes = 8, most = 128;
@@ -80,8 +80,8 @@ T pairwise_sum(std::span<const T> x) {
   return sum;
 }
 
-/// A row of probabilities as Theano hands it to NumPy, which takes none whose sum is above 1. `rounded` is what T
-/// becomes in the dtype of the row.
+/// A row of probabilities as Theano passes it to NumPy, which rejects rows with a sum above 1. `rounded` rounds T to
+/// the dtype of the row.
 template <class T, class Rounding>
 std::vector<double> corrected(std::span<const T> given, Rounding rounded) {
   std::vector<T> row(given.begin(), given.end());
@@ -107,7 +107,7 @@ Array counts_of_rows(HostDraw& draw, Rounding rounded) {
     if (!(p >= 0)) throw AssertionError(fmt::format("a probability of {}; it is at least 0", p));
   }
   NumpyRandom random = NumpyRandom::from_state(draw.states[0]);
-  // Counts go through float64 in Theano.
+  // Theano converts counts to float64 and back.
   const Array result = Array::empty(DType::float64, {trials.size(), classes});
   for (std::int64_t row = 0; row < trials.size(); ++row) {
     const auto given = pvals.data<T>().subspan(base::to_size(row * classes), base::to_size(classes));
@@ -138,7 +138,7 @@ Array numpy_draw_binomial(HostDraw& draw) {
 }
 
 Array numpy_draw_random_integers(HostDraw& draw) {
-  // Numbers go through float64 in Theano.
+  // Theano converts the numbers to float64 and back.
   return elements<double, std::int64_t, std::int64_t>(
       draw, [](NumpyRandom& r, std::int64_t low, std::int64_t high) { return r.random_integers(low, high); });
 }

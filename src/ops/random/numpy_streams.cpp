@@ -1,4 +1,4 @@
-// NumpyRandomStreams: which draws there are, their states and their shapes by Theano's rules.
+// NumpyRandomStreams: its draws, their states, and their shapes by Theano's rules.
 #include <croton/error.hpp>
 #include <croton/indexing.hpp>
 #include <croton/ops.hpp>
@@ -29,13 +29,13 @@ std::int64_t seed_of_system() {
   return std::int64_t{device()};
 }
 
-/// Of the next draw.
+/// The state of the next draw.
 Array next_state(NumpyRandom& seeds) { return NumpyRandom(seeds.randint(0, std::int64_t{1} << 30)).state(); }
 
 }  // namespace
 
 struct NumpyRandomStreams::Shared {
-  explicit Shared(std::optional<std::int64_t> seed) : of_seed(seed), seeds(seed.value_or(seed_of_system())) {}
+  explicit Shared(std::optional<std::int64_t> seed) : initial_seed(seed), seeds(seed.value_or(seed_of_system())) {}
 
   void seed(std::int64_t value) {
     const std::lock_guard lock(mutex);
@@ -44,15 +44,15 @@ struct NumpyRandomStreams::Shared {
   }
 
   mutable std::mutex mutex;
-  const std::optional<std::int64_t> of_seed;  // of the constructor
+  const std::optional<std::int64_t> initial_seed;  // the constructor's
   NumpyRandom seeds;
   ops::DrawStates draws;
 };
 
-/// One draw: its shape, and the numbers that the generator gives for it.
+/// One draw: its shape and its numbers.
 class NumpyRandomStreams::Draw : public ops::DrawRequest {
  public:
-  /// `parameters` broadcast to the shape, or give it.
+  /// `parameters` broadcast to the shape, or determine it.
   Draw(const NumpyRandomStreams& streams, std::string_view method, const DrawShape& shape,
        const std::vector<Operand>& parameters, Where where)
       : DrawRequest(method, shape, parameters, where),
@@ -65,15 +65,15 @@ class NumpyRandomStreams::Draw : public ops::DrawRequest {
     }
     for (std::size_t axis = 0; axis < sizes_.size(); ++axis) resolve(axis, parameters);
   }
-  /// For methods whose parameters say nothing of a shape.
+  /// For methods whose parameters do not determine a shape.
   void demand_shape(const DrawShape& shape) const {
     if (!shape.sizes()) throw TypeError(fmt::format("{}: a shape must be given, not std::nullopt", line()));
   }
   void demand_integer(const Operand& x, std::string_view what) const {
-    if (!is_discrete(x.variable.dtype())) refuse(x, fmt::format("{} must be an integer", what));
+    if (!is_discrete(x.variable.dtype())) throw_type_error(x, fmt::format("{} must be an integer", what));
   }
   void demand_scalar(const Operand& x, std::string_view what) const {
-    if (x.variable.rank() != 0) refuse(x, fmt::format("{} must be a scalar", what));
+    if (x.variable.rank() != 0) throw_type_error(x, fmt::format("{} must be a scalar", what));
   }
 
   Variable draw(ops::DrawFunction function, DType dtype, const std::vector<Operand>& parameters) const {
@@ -90,7 +90,7 @@ class NumpyRandomStreams::Draw : public ops::DrawRequest {
   }
 
  private:
-  /// A size of -1 becomes that of the first parameter that has one there other than a stated 1.
+  /// Replaces a size of -1 by the size of the first parameter whose size along the axis is not a stated 1.
   void resolve(std::size_t axis, const std::vector<Operand>& parameters) {
     const auto known = ops::known_number(sizes_[axis]);
     if (!known || *known >= 0) return;
@@ -156,14 +156,14 @@ Variable NumpyRandomStreams::choice(const DrawShape& shape, Operand a, const Cho
   const builder::OriginScope origin(where);
   const Draw draw(*this, "choice", shape, {}, where);
   draw.demand_shape(shape);
-  ops::take_line(options.replace, where);  // as a default it has none
+  ops::replace_line(options.replace, where);  // a default has no line of the user
   const Operand p = options.p.value_or(Operand(Array::zeros(DType::float64, {0}), where));
   if (a.variable.rank() > 1)
     throw ValueError(
         fmt::format("{}: {}; a vector or an integer scalar is chosen from", draw.line(), describe(a.variable)));
   if (a.variable.rank() == 0) draw.demand_integer(a, "a number to choose below");
   if (is_complex(a.variable.dtype()) || is_complex(p.variable.dtype()))
-    draw.refuse(is_complex(a.variable.dtype()) ? a : p, "it must be real");
+    draw.throw_type_error(is_complex(a.variable.dtype()) ? a : p, "it must be real");
   if (p.variable.rank() != 1)
     throw ValueError(fmt::format("{}: {}; probabilities are a vector", draw.line(), describe(p.variable)));
   draw.demand_scalar(options.replace, "replace");
@@ -189,10 +189,10 @@ Variable NumpyRandomStreams::multinomial(const DrawShape& shape, Operand n, Oper
   const Variable& p = pvals.variable;
   const ops::DrawRequest request("multinomial", {}, {n, pvals}, where);
   if (p.rank() == 0 || !is_float(p.dtype()))
-    request.refuse(pvals, "probabilities are floats with an axis of classes, the last");
+    request.throw_type_error(pvals, "probabilities are floats with an axis of classes, the last");
   std::vector<SliceSpec> first(p.type().rank(), slice());
   first.back() = SliceSpec(0);
-  Draw draw(*this, "multinomial", shape, {n, p.at(first)}, where);  // of which only the shape is used
+  Draw draw(*this, "multinomial", shape, {n, p.at(first)}, where);  // only its shape is used
   draw.demand_integer(n, "n");
   draw.add_axis(p.shape(-1));
   return draw.draw(ops::numpy_draw_multinomial, dtype, {n, pvals});
@@ -210,7 +210,7 @@ NumpyRandomStreams::Shuffled NumpyRandomStreams::shuffle_row_elements(Operand x,
   return {take_along_axis(x, order, -1), order};
 }
 
-void NumpyRandomStreams::seed() { seed(shared_->of_seed.value_or(seed_of_system())); }
+void NumpyRandomStreams::seed() { seed(shared_->initial_seed.value_or(seed_of_system())); }
 void NumpyRandomStreams::seed(std::int64_t seed) { shared_->seed(seed); }
 
 Array NumpyRandomStreams::state() const {

@@ -1,5 +1,5 @@
-// Random bits and what turns them into numbers: rows (rows.hpp says what a row is; codegen_templates/common/random.cuh
-// has the spellings, the methods and their sources), and `random_bits`, whose elements follow from a key and their
+// Random bits and their conversion to numbers: rows (rows.hpp defines a row; codegen_templates/common/random.cuh has
+// the code and the sources of the methods), and `random_bits`, whose elements are functions of a key and their
 // position. The distributions that users draw from are composed of these in random_streams.cpp.
 #include "ops/random/random_reference.hpp"
 
@@ -39,7 +39,7 @@ double number_of(const Scalar& x) { return std::bit_cast<double>(x.i); }
 Scalar bits(std::uint64_t value) { return Scalar::of_unsigned(value, DType::uint64); }
 Scalar wide(double value) { return Scalar::of_double(value, DType::float64); }
 
-/// By bits there is none; what they were made of may be asked for.
+/// Random bits have no gradient; it is an error to need one by the parameters of their distribution.
 std::vector<Variable> no_gradient(const GradientContext& c) {
   throw NullTypeGradError(fmt::format("{} ({}): what is drawn has no gradient by the parameters of its distribution",
                                       c.node.op->name, builder::describe(c.node.where)));
@@ -127,7 +127,7 @@ Array evaluate_random_bits(const EvaluateContext& c) {
   return result;
 }
 
-/// The state and the sizes are the same for all of a batch, and so are the numbers.
+/// The state, the sizes and the numbers are the same in the whole batch.
 Batched batch_random_bits(const BatchContext& c) {
   c.require_same(0, "the state or a size of random numbers");
   return {builder::apply(*c.node.op, c.inputs, c.node.attrs, c.node.where), false};

@@ -23,7 +23,7 @@ Wide cos_pi(Wide x) {
 
 Wide box_muller(Wide radius, Wide angle) { return std::sqrt(-2 * std::log(radius)) * cos_pi(2 * angle); }
 
-/// The words of an attempt: its number stands in the 16 highest bits of the index.
+/// The words of an attempt, whose number is in the 16 highest bits of the index.
 std::pair<std::uint64_t, std::uint64_t> attempt(std::uint64_t key, std::uint64_t count, std::uint64_t index,
                                                 std::uint64_t number) {
   return philox(key, count, index ^ number << 48);
@@ -59,7 +59,7 @@ double normal64(std::uint64_t low, std::uint64_t high) {
 }
 
 std::uint64_t random_below(std::uint64_t bits, std::uint64_t n) {
-  // By halves of 32 bits, as on paper.
+  // Long multiplication by halves of 32 bits.
   const std::uint64_t word = 0xffffffff, a = bits >> 32, b = bits & word, c = n >> 32, d = n & word;
   const std::uint64_t middle = a * d + (b * d >> 32), carried = b * c + (middle & word);
   return a * c + (middle >> 32) + (carried >> 32);

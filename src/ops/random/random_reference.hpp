@@ -1,4 +1,4 @@
-// What the rows of random.cpp compute, in plain C++: slow, obvious, and independent of
+// References of the rows of random.cpp, in plain C++: slow, simple, and independent of
 // codegen_templates/common/random.cuh, which has the sources of the methods.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace croton::ops::reference {
 
-/// 128 bits by Philox4x32-10: the lower 64, the higher 64.
+/// 128 bits by Philox4x32-10: the lower 64 bits, the higher 64 bits.
 std::pair<std::uint64_t, std::uint64_t> philox(std::uint64_t key, std::uint64_t count, std::uint64_t index);
 /// (k + 1/2) 2^-23 and (k + 1/2) 2^-52 of the highest bits k.
 double unit32(std::uint64_t bits);

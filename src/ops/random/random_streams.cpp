@@ -1,4 +1,4 @@
-// The distributions, composed of random_bits, the rows of random.cpp and what else there is.
+// The distributions, composed of random_bits, the rows of random.cpp and other ops.
 #include <croton/complex.hpp>
 #include <croton/elementwise.hpp>
 #include <croton/indexing.hpp>
@@ -31,8 +31,9 @@ std::uint64_t key_of(std::uint64_t seed, std::uint64_t draw) {
 
 Array state_of(std::uint64_t key, std::uint64_t count) { return Array{key, count}; }
 
-// 64 random bits are enough for a number below this many: none comes up more often than another by 2^-24 of its share.
-constexpr std::uint64_t most_small = std::uint64_t{1} << 40;
+// 64 random bits suffice for a number below this: the probabilities of numbers differ by less than 2^-24 of their
+// value.
+constexpr std::uint64_t max_small = std::uint64_t{1} << 40;
 
 /// Negative numbers and nan count as 0.
 Variable probabilities(const Operand& p) {
@@ -48,10 +49,10 @@ struct RandomStreams::Shared {
   ops::DrawStates draws;
 };
 
-/// One draw: its state, its shape, and the numbers that its elements have.
+/// One draw: its state, its shape, and the numbers of its elements.
 class RandomStreams::Draw : public ops::DrawRequest {
  public:
-  /// `parameters` give the shape, or broadcast to it: what they must be for that is added to them.
+  /// `parameters` determine the shape, or broadcast to it: the requirements for that are added to them.
   Draw(const RandomStreams& streams, std::string_view name, const DrawShape& shape,
        const std::vector<Operand*>& parameters, Where where)
       : DrawRequest(name, shape, values(parameters), where) {
@@ -61,23 +62,24 @@ class RandomStreams::Draw : public ops::DrawRequest {
     state_ = new_state(*streams.shared_, where);
   }
 
-  /// The first `rank` axes of a parameter broadcast to the shape: one that is stated to be 1 does not grow.
+  /// Requires the first `rank` axes of a parameter to broadcast to the shape: a size of the shape that is stated to be
+  /// 1 does not grow.
   void fit(Operand& parameter, std::size_t rank) const {
     if (rank > sizes_.size())
-      refuse(parameter, fmt::format("a parameter of {} dimension(s) for a shape of {}", rank, sizes_.size()));
+      throw_type_error(parameter, fmt::format("a parameter of {} dimension(s) for a shape of {}", rank, sizes_.size()));
     std::vector<std::optional<Operand>> stated(parameter.variable.type().rank());
     for (std::size_t axis = 0; axis < rank; ++axis) {
       const std::int64_t size = parameter.variable.type().shape[axis];
       if (size == 1 || ops::known_number(sizes_[sizes_.size() - rank + axis]) != 1) continue;
-      if (size != unknown_size) refuse(parameter, fmt::format("{} parameters along an axis of size 1", size));
+      if (size != unknown_size) throw_type_error(parameter, fmt::format("{} parameters along an axis of size 1", size));
       stated[axis] = Operand(1, where());
     }
-    parameter = Operand(
-        ops::stated(parameter.variable, stated, "a parameter of a draw is wider than its shape, which is 1 there"),
-        where());
+    parameter = Operand(ops::require_shape(parameter.variable, stated,
+                                           "a parameter of a draw is wider than its shape, which is 1 there"),
+                        where());
   }
 
-  /// The same numbers for other positions.
+  /// The same draw with other sizes.
   Draw with_sizes(std::vector<Operand> sizes) const {
     Draw other = *this;
     other.sizes_ = std::move(sizes);
@@ -88,13 +90,13 @@ class RandomStreams::Draw : public ops::DrawRequest {
     for (const Operand& size : sizes_) inputs.push_back(size.variable);
     return builder::apply("random_bits", inputs, {{"high", std::int64_t{high}}}, where());
   }
-  /// Between 0 and 1, of a dtype in which kernels compute.
+  /// Numbers between 0 and 1, of a dtype in which kernels compute.
   Variable unit(DType dtype) const { return map(dtype == DType::float64 ? "unit64" : "unit32", {bits()}); }
   Variable standard_normal(DType dtype) const {
     return dtype == DType::float64 ? map("normal64", {bits(), bits(true)}) : map("normal32", {bits()});
   }
-  /// A whole number below `count` (uint64; 0 below 0), each alike but for a share of count / 2^64, or, where count is
-  /// not known to be `small`, of 2^-64.
+  /// Uniform integers below `count` (uint64; 0 for a count of 0). The relative difference of their probabilities is at
+  /// most count / 2^64, or 2^-64 if count is not known to be `small`.
   Variable below(const Variable& count, bool small) const {
     const auto share = [&](const Variable& words) { return map("random_below", {words, count}); };
     const Variable upper = share(bits());
@@ -103,9 +105,9 @@ class RandomStreams::Draw : public ops::DrawRequest {
     const Variable middle = bits() * count;
     return upper + cast(middle + share(bits(true)) < middle, DType::uint64);
   }
-  /// From low to high alike, `inclusive`: with high among them.
+  /// Uniform integers from low to high; `inclusive`: including high.
   Variable whole_numbers(const Operand& low, const Operand& high, bool inclusive, DType dtype) const;
-  /// A row of random.cpp that draws as often as it needs; `second`: another number for the same element.
+  /// A row of random.cpp that draws a variable number of times; `second`: another number for the same element.
   Variable sample(std::string_view row, const std::vector<Operand>& parameters, bool second = false) const {
     Variable count = state_[1];
     if (second) count = count | constant(Array(std::uint64_t{1} << 63));
@@ -146,7 +148,7 @@ Variable random_bits(Operand state, const DrawShape& shape, Where where) {
   return builder::apply("random_bits", inputs, {{"high", std::int64_t{0}}}, where);
 }
 
-// While a method runs, what it builds is said to come from its caller's line.
+// Nodes that a method builds get its caller's line.
 
 RandomStreams::RandomStreams(Where where)
     : RandomStreams(
@@ -164,7 +166,8 @@ Variable RandomStreams::uniform(const DrawShape& shape, Operand low, Operand hig
   const DType result = draw.real_dtype(dtype), wide = compute_dtype(result);
   Variable u = draw.unit(wide);
   const bool plain = ops::known_number(low) == 0 && ops::known_number(high) == 1;
-  if (wide != result) {  // as many bits as it holds; between other bounds a half of the last one would be rounded away
+  if (wide !=
+      result) {  // as many bits as the dtype holds; with other bounds, half of the last bit would be rounded away
     const double steps = result == DType::float16 ? 1024 : 128;
     u = (floor(u * number(steps, u)) + number(plain ? 0.5 : 0, u)) * number(1 / steps, u);
   }
@@ -211,7 +214,7 @@ Variable RandomStreams::beta(const DrawShape& shape, Operand a, Operand b, std::
   const builder::OriginScope origin(where);
   const Draw draw(*this, "beta", shape, {&a, &b}, where);
   const DType result = draw.real_dtype(dtype);
-  // x / (x + y): where both are below all numbers their logarithms are not.
+  // x / (x + y): the logarithms are finite even if both numbers underflow.
   return cast(sigmoid(draw.sample("sample_log_gamma", {a}) - draw.sample("sample_log_gamma", {b}, true)), result);
 }
 
@@ -219,15 +222,15 @@ Variable RandomStreams::Draw::whole_numbers(const Operand& low, const Operand& h
                                             DType dtype) const {
   demand_real(dtype);
   for (const Operand* bound : {&low, &high}) {
-    if (!is_discrete(bound->variable.dtype())) refuse(*bound, "bounds are integers");
+    if (!is_discrete(bound->variable.dtype())) throw_type_error(*bound, "bounds are integers");
   }
   const auto known = [](const Operand& x) { return x.variable.is_constant() && x.variable.rank() == 0; };
-  // Bounds are int64, or uint64 where the upper one is and the lower one is not below 0.
+  // Bounds are int64; they are uint64 if the upper one is and the lower one is not negative.
   const bool natural = low.variable.dtype() == DType::uint64 || ops::known_number(low).value_or(-1) >= 0;
   const DType wide = high.variable.dtype() == DType::uint64 && natural ? DType::uint64 : DType::int64;
   const Variable from = cast(low, wide), end = cast(high, wide), last = inclusive ? end : end - number(1, end);
   const Variable exist = inclusive ? from <= end : from < end;
-  // As uint64 differences do not overflow; all numbers of 64 bits are counted as 0.
+  // Differences do not overflow in uint64; the count of all numbers of 64 bits is 0.
   const Variable first = cast(from, DType::uint64),
                  count = cast(last, DType::uint64) - first + constant(Array(std::uint64_t{1}));
   const auto words = [&](const Variable& offset) { return cast(cast(first + offset, wide), dtype); };
@@ -241,7 +244,7 @@ Variable RandomStreams::Draw::whole_numbers(const Operand& low, const Operand& h
         throw ValueError(fmt::format("{}: {} does not hold {}", line(), name_of(dtype), bound.eval({}).to_string()));
     }
     const auto counted = count.eval({}).item<std::uint64_t>();
-    return words(counted == 0 ? bits() : below(constant(Array(counted)), counted < most_small));
+    return words(counted == 0 ? bits() : below(constant(Array(counted)), counted < max_small));
   }
   const bool small = size_of(low.variable.dtype()) <= 4 && size_of(high.variable.dtype()) <= 4;
   const Variable none = constant(Array(std::uint64_t{0}));
@@ -295,14 +298,15 @@ Variable RandomStreams::multinomial(const DrawShape& shape, Operand n, Operand p
   }
   Draw draw(*this, "multinomial", batch, {}, where);
   draw.demand_real(dtype);
-  if (p.rank() == 0) draw.refuse(pvals, "probabilities have an axis of classes, the last");
+  if (p.rank() == 0) draw.throw_type_error(pvals, "probabilities have an axis of classes, the last");
   if (p.type().rank() > draw.sizes().size() + 1)
-    draw.refuse(pvals,
-                fmt::format("probabilities of {} dimension(s) for a shape of {}", p.rank(), draw.sizes().size()));
+    draw.throw_type_error(
+        pvals, fmt::format("probabilities of {} dimension(s) for a shape of {}", p.rank(), draw.sizes().size()));
   if (shape.sizes()) draw.fit(pvals, p.type().rank() - 1);
-  if (n.variable.rank() != 0 || !is_discrete(n.variable.dtype())) draw.refuse(n, "n must be an integer scalar");
+  if (n.variable.rank() != 0 || !is_discrete(n.variable.dtype()))
+    draw.throw_type_error(n, "n must be an integer scalar");
   draw.add_axis(n);
-  // The class of a draw is how many classes end below it: one of probability 0 is none of them.
+  // The class of a draw is the number of cumulative probabilities below it: it never is a class of probability 0.
   const Variable ends = cumsum(probabilities(pvals), -1);
   const Variable total = max(ends, ReduceOptions(std::vector<int>{-1}, true));  // the last one
   const Variable at = draw.unit(DType::float64) * total;
@@ -316,7 +320,7 @@ Variable RandomStreams::choice(const DrawShape& shape, Operand a, const ChoiceOp
   const Draw draw(*this, "choice", shape.sizes() ? shape : DrawShape{}, {}, where);
   const Variable& given = a.variable;
   if (given.rank() > 1 || (given.rank() == 0 && !is_discrete(given.dtype())))
-    draw.refuse(a, "a vector or an integer scalar is chosen from");
+    draw.throw_type_error(a, "a vector or an integer scalar is chosen from");
   const Variable n = given.rank() == 1 ? given.shape(0) : cast(given, DType::int64);
   Variable total = constant(Array(std::int64_t{1}));
   for (const Operand& size : draw.sizes()) total = ops::size_arithmetic("mul", total, ops::whole_number(size.variable));
@@ -325,28 +329,28 @@ Variable RandomStreams::choice(const DrawShape& shape, Operand a, const ChoiceOp
     throw ValueError(fmt::format("{}: a choice of the whole numbers below {}", draw.line(), *known));
   Variable positions;
   if (options.replace && !options.p) {
-    const bool small = given.rank() == 1 || size_of(given.dtype()) <= 4 || known.value_or(1e19) < double(most_small);
+    const bool small = given.rank() == 1 || size_of(given.dtype()) <= 4 || known.value_or(1e19) < double(max_small);
     positions = cast(draw.below(cast(maximum(n, number(0, n)), DType::uint64), small), DType::int64);
   } else {
     Variable p;
     if (options.p) {
       p = probabilities(*options.p);
-      if (p.rank() != 1) draw.refuse(*options.p, "probabilities are a vector");
-      p = ops::stated(p, {Operand(n, where)}, "choice: a probability for each that is chosen from");
+      if (p.rank() != 1) draw.throw_type_error(*options.p, "probabilities are a vector");
+      p = ops::require_shape(p, {Operand(n, where)}, "choice: a probability for each that is chosen from");
     }
     if (options.replace) {
       const Variable ends = cumsum(p);
       positions = searchsorted(ends, draw.unit(DType::float64) * ends[-1]);
     } else {
-      // The largest of random numbers; with probabilities those of log p and Gumbel's distribution (Efraimidis and
-      // Spirakis 2006).
+      // The largest of random keys; with probabilities the keys are log p plus numbers of Gumbel's distribution
+      // (Efraimidis and Spirakis 2006).
       const Draw keys = draw.with_sizes({Operand(n, where)});
       const Variable key = options.p ? log(p) - log(-log(keys.unit(DType::float64))) : keys.bits();
-      Variable most = total;  // without those of probability 0
+      Variable most = total;  // only those of probability above 0
       if (options.p) most = minimum(most, sum(cast(p > number(0, p), DType::int64)));
       const Variable order = ops::part_along(argsort(options.p ? -key : key), 0, std::nullopt, Operand(most, where));
-      const Variable all =
-          ops::stated(order, {Operand(total, where)}, "choice without replacement: more than there are to choose from");
+      const Variable all = ops::require_shape(order, {Operand(total, where)},
+                                              "choice without replacement: more than there are to choose from");
       positions = reshape(all, draw.sizes());
     }
   }
@@ -364,7 +368,7 @@ Variable RandomStreams::permutation(Operand n, const DrawShape& shape, DType dty
 Variable RandomStreams::shuffle_row_elements(Operand x, Where where) {
   const builder::OriginScope origin(where);
   const Draw draw(*this, "shuffle_row_elements", DrawShape(x.variable.shape()), {}, where);
-  if (x.variable.rank() == 0) draw.refuse(x, "a scalar has no elements to shuffle");
+  if (x.variable.rank() == 0) draw.throw_type_error(x, "a scalar has no elements to shuffle");
   return take_along_axis(x, argsort(draw.bits()), -1);
 }
 

@@ -1,4 +1,4 @@
-// A graph as an operation: a call copies the graph.
+// A graph as an operation: each call copies the graph.
 #include <croton/error.hpp>
 #include <croton/op.hpp>
 

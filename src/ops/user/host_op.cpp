@@ -1,5 +1,5 @@
-// Functions of the user's as operations. Each result of an application is a node of its own: its inputs are the
-// arguments and then its sizes, so that types follow from them as everywhere.
+// Functions of the user as operations. Each result of an application is a separate node, whose inputs are the arguments
+// and its sizes, so that its type is inferred from them as for other ops.
 #include <croton/error.hpp>
 #include <croton/op.hpp>
 
@@ -38,7 +38,7 @@ expr::InferredType infer(expr::InferContext& c) {
   return result;
 }
 
-/// The reference evaluator calls it for each result.
+/// The reference evaluator calls this for each result.
 Array evaluate(const expr::EvaluateContext& c) {
   std::vector<Array> arguments;
   for (std::size_t i = 0; i + c.shape.size() < c.inputs.size(); ++i) arguments.push_back(c.inputs[i].contiguous());
@@ -55,7 +55,7 @@ HostOp::HostOp(Definition definition, Where where) : definition_(std::make_share
   if (!definition_->results) fail("`results`, which gives the types of the results, is missing");
   if (!definition_->compute) fail("`compute`, which gives the values, is missing");
   static std::atomic<int> count{0};
-  auto& op = ops::new_op_of_user<HostOperation>();
+  auto& op = ops::new_user_op<HostOperation>();
   op.own_name = fmt::format("{}_h{}", definition_->name, ++count);
   op.name = op.own_name;
   op.kind = expr::Kind::Host;
@@ -67,7 +67,7 @@ HostOp::HostOp(Definition definition, Where where) : definition_(std::make_share
   op.facts.compute = definition_->compute;
   op.host = &op.facts;
   if (definition_->gradient) op.carrier = ops::gradient_carrier(definition_->gradient, definition_->name);
-  ops::Registry::add_of_user(op);
+  ops::Registry::add_user_op(op);
   op_ = &op;
 }
 

@@ -1,4 +1,4 @@
-// Names of operations of the user.
+// Names of the user's operations.
 #pragma once
 
 #include "base/characters.hpp"
@@ -8,7 +8,7 @@
 
 namespace croton::ops {
 
-/// Whether it is an identifier of C++: letters, digits and _, no digit in front.
+/// Whether the text is an identifier of C++: letters, digits and _, without a first digit.
 inline bool is_identifier(std::string_view text) {
   const auto is_letter = [](char c) { return base::is_letter(c) || c == '_'; };
   return !text.empty() && is_letter(text[0]) &&

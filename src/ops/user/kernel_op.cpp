@@ -1,4 +1,4 @@
-// Elementwise operations of the user: a row of the table made at run time, whose spelling calls the user's text.
+// Elementwise operations of the user: a row of the table, made at run time, whose code calls the user's function.
 #include <croton/error.hpp>
 #include <croton/op.hpp>
 
@@ -23,15 +23,15 @@ using builder::GradientContext;
 using expr::MapInfo;
 using expr::Scalar;
 
-/// An op with what it is made from: functions of the op find it by the op that they are called for.
+/// An op with its strings and facts: the op's functions find them through the op.
 struct UserOp : expr::Op {
   MapInfo facts;
-  std::string own_name, code, support;  // what the views of the op and its facts show
+  std::string own_name, code, support;  // owns the strings to which the op and its facts point
   KernelOp::Definition definition;
 };
 
-/// Declarations of the functions of generated code that the body names: compilers of CUDA have functions of the same
-/// names outside, and a directive would leave both to choose from.
+/// Declarations of the functions of generated code that the body names: compilers of CUDA have global functions of the
+/// same names, and with a using directive calls would be ambiguous.
 std::string declared(std::string_view body) {
   const auto is_part = [](char c) { return base::is_letter_or_digit(c) || c == '_'; };
   std::set<std::string_view> words, names;
@@ -87,11 +87,11 @@ KernelOp::KernelOp(Definition d, Where where) {
     holes += fmt::format("{}{{{}}}", i > 0 ? ", " : "", i);
   }
   const std::string text = fmt::format("({}) {{\n{}{}\n}}", parameters, declared(d.body), d.body);
-  // Named after its text, so that kernels with it are found in the cache by the next process.
+  // Named after its text, so that the next process finds its kernels in the cache.
   const std::string function = fmt::format("user_{}_{}", d.name, base::to_hex(base::hash128(text)).substr(0, 8));
   static std::atomic<int> count{0};
 
-  auto& op = ops::new_op_of_user<UserOp>();
+  auto& op = ops::new_user_op<UserOp>();
   op.own_name = fmt::format("{}_{}", d.name, ++count);
   op.support = fmt::format("template <class T>\nCT_DEVICE auto {}{}\n", function, text);
   op.code = fmt::format("{}<{{T}}>({})", function, holes);
@@ -122,10 +122,10 @@ KernelOp::KernelOp(Definition d, Where where) {
   op.kind = expr::Kind::Map;
   op.arity = base::to_int(op.definition.operands.size());
   op.doc = "the user's";
-  op.infer = expr::op("add").infer;  // that of all elementwise ops
+  op.infer = expr::op("add").infer;  // the type rule of all elementwise ops
   op.gradient = op.definition.gradient ? gradient : nullptr;
   op.map = &op.facts;
-  ops::Registry::add_of_user(op);
+  ops::Registry::add_user_op(op);
   op_ = &op;
 }
 

@@ -9,7 +9,7 @@ namespace {
 using expr::Arena;
 using expr::NodeId;
 
-/// x / c is x * (1 / c) where that is exact: c a power of two.
+/// x / c is x * (1 / c) if that is exact, for powers of two c.
 NodeId divide_by_power_of_two(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const auto divisor = arena.scalar_value(arena.input(root, 1));

@@ -1,4 +1,5 @@
-// One form for equal things: constants folded, neutral elements and double work gone, views merged.
+// The canonical form of equal expressions: constants are folded, neutral elements and repeated work removed, views
+// merged.
 #include <algorithm>
 
 #include "expr/axes.hpp"
@@ -16,7 +17,7 @@ std::vector<expr::Ints::value_type> pattern_of(const Arena& arena, NodeId node) 
   return arena.attrs(node).ints("pattern");
 }
 
-/// A size is at least 0.
+/// Simplifies comparisons of sizes with numbers: a size is at least 0.
 NodeId compare_size(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const std::string_view name = arena.op(root).name;
@@ -45,12 +46,13 @@ NodeId fold(Rewriter& r, NodeId root) {
     const DType operand = op.map->types(dtypes).operand;
     for (std::size_t i = op.name == "where" ? 1 : 0; i < values.size(); ++i) values[i] = values[i].cast(operand);
   }
-  // Integers that wrap may be sizes, for which that is an error: where they are used it is known what they are.
+  // Integers that wrap may be sizes, where that is an error: it is reported where they are used as sizes.
   if (!expr::is_exact(op, values, result)) return expr::no_node;
   return arena.scalar(op.map->reference(values, result));
 }
 
-/// A constant operand in the dtype in which the op computes: x / 2 of floats divides by 2.0, however the 2 was written.
+/// Casts constant operands to the dtype in which the op computes: x / 2 of floats divides by 2.0, whatever the dtype of
+/// the 2.
 NodeId constant_dtype(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const expr::Op& op = arena.op(root);
@@ -69,7 +71,7 @@ NodeId constant_dtype(Rewriter& r, NodeId root) {
   return changed ? r.make(op, inputs) : expr::no_node;
 }
 
-/// A repeated value or a scalar under new axes is the value itself, where another operand has the sizes.
+/// Uses a value instead of its alloc, or of its view with new leading axes, if another operand has the sizes.
 NodeId drop_broadcast(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const auto count = arena.inputs(root).size();
@@ -79,7 +81,7 @@ NodeId drop_broadcast(Rewriter& r, NodeId root) {
     NodeId inner = expr::no_node;
     if (arena.op(input).name == "alloc") inner = arena.input(input, 0);
     if (arena.op(input).name == "dimshuffle") {
-      // Only leading new axes: what is left is aligned at the end as before.
+      // Only leading new axes: the other axes are aligned at the end as before.
       const auto pattern = pattern_of(arena, input);
       const auto first = std::ranges::find_if(pattern, [](std::int64_t axis) { return axis >= 0; });
       const bool in_order = std::ranges::is_sorted(first, pattern.end()) &&
@@ -89,7 +91,7 @@ NodeId drop_broadcast(Rewriter& r, NodeId root) {
     if (inner == expr::no_node) continue;
     std::vector<NodeId> inputs(arena.inputs(root).begin(), arena.inputs(root).end());
     inputs[i] = inner;
-    // Do the others still give the sizes? Then nothing else changes.
+    // The other operands must have all sizes of the result.
     std::size_t rank = 0;
     for (const NodeId other : inputs) rank = std::max(rank, arena.type(other).rank());
     const auto& shape = arena.type(root).shape;
@@ -108,7 +110,7 @@ NodeId drop_broadcast(Rewriter& r, NodeId root) {
   return expr::no_node;
 }
 
-/// Constants and then later nodes to the right.
+/// Orders operands: constants last, before them later nodes.
 NodeId order_operands(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId a = arena.input(root, 0), b = arena.input(root, 1);
@@ -125,8 +127,9 @@ NodeId identity_view(Rewriter& r, NodeId root) {
     const auto& shape = arena.type(x).shape;
     if (pattern.size() != shape.size()) return expr::no_node;
     for (std::size_t i = 0; i < pattern.size(); ++i) {
-      const bool put_back = pattern[i] == -1 && arena.known(shape[i]) == 1;  // an axis of size 1 that is left out
-      if (std::cmp_not_equal(pattern[i], i) && !put_back) return expr::no_node;
+      const bool added_again =
+          pattern[i] == -1 && arena.known(shape[i]) == 1;  // an axis of size 1 is dropped and added again
+      if (std::cmp_not_equal(pattern[i], i) && !added_again) return expr::no_node;
     }
     return x;
   }
@@ -141,7 +144,7 @@ NodeId merge_dimshuffles(Rewriter& r, NodeId root) {
   return r.make("dimshuffle", {arena.input(inner, 0)}, {{"pattern", merged}});
 }
 
-/// reshape(reshape(x)) is reshape(x), and so it is of a view that only adds or leaves out axes of size 1.
+/// reshape(reshape(x)) is reshape(x); so is the reshape of a view that only adds or drops axes of size 1.
 NodeId merge_reshapes(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId inner = arena.input(root, 0);
@@ -157,7 +160,7 @@ NodeId merge_reshapes(Rewriter& r, NodeId root) {
   return r.make(arena.op(root), inputs);
 }
 
-/// What is repeated twice is repeated once.
+/// alloc(alloc(x)) is one alloc.
 NodeId merge_allocs(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId inner = arena.input(root, 0);
@@ -180,7 +183,7 @@ NodeId repeat(Rewriter& r, NodeId scalar, NodeId root) {
   return inputs.size() == 1 ? scalar : r.make(expr::op("alloc"), inputs);
 }
 
-/// A view of a repeated scalar is the scalar repeated otherwise.
+/// A view of a repeated scalar is the scalar repeated with other sizes.
 NodeId view_of_repeated(Rewriter& r, NodeId root) {
   const NodeId x = r.arena().input(root, 0);
   if (r.arena().type(x).rank() == 0) return expr::no_node;
@@ -206,21 +209,21 @@ NodeId map_of_repeated(Rewriter& r, NodeId root) {
   return repeat(r, r.make(arena.op(root), scalars, expr::Attrs(arena.attrs(root))), root);
 }
 
-/// Whether every value of `from` is one of `to`.
-bool holds(DType to, DType from) {
+/// Whether `to` can represent every value of `from`.
+bool can_represent(DType to, DType from) {
   const bool rounds = is_integer(from) && size_of(from) == 8 && !is_discrete(to);  // 53 bits of 64
   return can_cast_safely(from, to) && !rounds;
 }
 
-/// Whether a cast by way of another type is one cast. Integers wrap and floats saturate, so an integer that becomes a
-/// float on its way to a narrower integer is not.
-bool is_one_cast(DType from, DType by_way_of, DType to) {
-  if (!holds(by_way_of, from)) return false;
-  const bool saturates = is_integer(from) && !is_discrete(by_way_of) && is_integer(to);
-  return !saturates || holds(to, from);
+/// Whether a cast through an intermediate type equals the direct cast. Integers wrap and casts from floats saturate, so
+/// a cast from an integer through a float to a narrower integer does not.
+bool is_one_cast(DType from, DType intermediate, DType to) {
+  if (!can_represent(intermediate, from)) return false;
+  const bool saturates = is_integer(from) && !is_discrete(intermediate) && is_integer(to);
+  return !saturates || can_represent(to, from);
 }
 
-/// cast(cast(x)) is one cast where the first changes nothing for the second.
+/// cast(cast(x)) is one cast if the first does not change the result.
 NodeId merge_casts(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId inner = arena.input(root, 0);
@@ -388,13 +391,13 @@ std::span<const Rule> canonical_rules() {
        identity_view},
       {"whole-part", "subtensor", "", "all of it", false, whole_subtensor},
       {"added-axis-read", "subtensor", "", "the only row of an axis that was added", false, subtensor_of_added_axis},
-      {"read-back", "subtensor", "", "what was written there", false, read_what_was_written},
+      {"read-back", "subtensor", "", "what was written there", false, read_written_part},
       {"part-of-join", "subtensor", "", "one part instead of all", false, subtensor_of_join},
       {"join", "concatenate", "", "fewer parts: without empty ones, and neighbours in one array together", false,
-       shorter_join},
+       simplify_join},
       {"write-all", "set_subtensor | inc_subtensor | subtensor_grad", "", "nothing is left of x", false, write_to_all},
       {"write-same", "set_subtensor | inc_subtensor", "", "x is read only where it is written", false,
-       write_what_is_there},
+       write_same_value},
       {"write-again", "set_subtensor | inc_subtensor", "", "written once", false, write_again},
       {"write-zeros", "set_subtensor | inc_subtensor", "", "zeros are not read", false, write_among_zeros},
       {"dimshuffles", "dimshuffle", "", "two shuffles are one", false, merge_dimshuffles},
@@ -403,7 +406,7 @@ std::span<const Rule> canonical_rules() {
       {"view-repeated", "dimshuffle | reshape | subtensor", "", "all elements are the same", false, view_of_repeated},
       {"subtensors", "subtensor", "", "one index instead of two", false, subtensor_of_subtensor},
       {"reduce-one", "sum | prod | max | min | all | any", "", "an axis of one element is its element", false,
-       reduce_nothing},
+       reduce_unit_axes},
       {"reduce-reduce", "sum | prod | max | min | all | any", "", "one pass over the elements", false,
        reduce_of_reduce},
       {"reduce-dimshuffle", "sum | prod | max | min | all | any | argmax | argmin", "", "read in the order of memory",

@@ -1,4 +1,4 @@
-// Expand ops in simpler ones, once the stability rules have seen them.
+// Lowers Expand ops to simpler ones, after the stability rules.
 #include "rewrite/rewriter.hpp"
 
 #include <unordered_map>
@@ -9,10 +9,10 @@ namespace {
 
 using expr::NodeId;
 
-/// What an op was expanded to, on the device that the op was asked for. Sizes stay free: the host finds them.
-class Placed {
+/// Gives the nodes of an op's expansion the place of the op. Sizes stay unplaced: the host computes them.
+class ExpansionPlacer {
  public:
-  Placed(expr::Arena& arena, NodeId root) : arena_(arena), place_(arena.node(root).place) {
+  ExpansionPlacer(expr::Arena& arena, NodeId root) : arena_(arena), place_(arena.node(root).place) {
     for (const NodeId input : arena.inputs(root)) to_[input] = input;
   }
   NodeId operator()(NodeId id) {
@@ -35,7 +35,7 @@ class Placed {
 
 NodeId expand(Rewriter& r, NodeId root) {
   const NodeId result = r.arena().op(root).expand(r.arena(), root);
-  return r.arena().node(root).place == 0 ? result : Placed(r.arena(), root)(result);
+  return r.arena().node(root).place == 0 ? result : ExpansionPlacer(r.arena(), root)(result);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Exponentials in products and logarithms: they overflow or underflow where the whole does not. Gradients are built
-// before rewriting, and leave the factors of such a pair far apart in a long product.
+// Exponentials in products and logarithms, which overflow or underflow although the whole expression does not.
+// Gradients are built before rewriting, and the factors of a pair may be far apart in their long products.
 #include <algorithm>
 #include <cmath>
 
@@ -16,15 +16,15 @@ namespace {
 bool is_op(const Arena& arena, NodeId node, std::string_view name) { return arena.op(node).name == name; }
 
 bool is_negative_of(const Arena& arena, NodeId a, NodeId b) {
-  return is_op(arena, a, "neg") && arena.input(a, 0) == b && is_float(arena.type(b).dtype);  // unsigned ones wrap
+  return is_op(arena, a, "neg") && arena.input(a, 0) == b && is_float(arena.type(b).dtype);  // unsigned integers wrap
 }
 
 bool are_opposite(const Arena& arena, NodeId a, NodeId b) {
   return is_negative_of(arena, a, b) || is_negative_of(arena, b, a);
 }
 
-/// Takes one of a factor: all of it, or the square off sqr(x).
-void take_one(const Arena& arena, std::vector<NodeId>& factors, std::vector<NodeId>::iterator factor) {
+/// Removes one power of a factor: the factor itself, or the square of sqr(x).
+void remove_one(const Arena& arena, std::vector<NodeId>& factors, std::vector<NodeId>::iterator factor) {
   if (is_op(arena, *factor, "sqr"))
     *factor = arena.input(*factor, 0);
   else
@@ -39,19 +39,20 @@ std::vector<NodeId>::iterator find_factor(const Arena& arena, std::vector<NodeId
   });
 }
 
-/// What is added to `e`, an exp or exp2, in `sum`: another such, or a positive constant; else no_node.
+/// The other operand of `sum`, one of whose operands is `e`, an exp or exp2: the same function, or a positive constant;
+/// else no_node.
 NodeId other_exponential(const Arena& arena, NodeId sum, NodeId e) {
   if (!is_op(arena, sum, "add")) return expr::no_node;
   const NodeId a = arena.input(sum, 0), b = arena.input(sum, 1), other = a == e ? b : a;
   if (a != e && b != e) return expr::no_node;
   if (const auto constant = arena.scalar_value(other)) return constant->as_double() > 0 ? other : expr::no_node;
-  const bool alike = &arena.op(other) == &arena.op(e) && is_float(arena.type(arena.input(other, 0)).dtype) &&
-                     is_float(arena.type(arena.input(e, 0)).dtype);
-  return alike ? other : expr::no_node;
+  const bool same_kind = &arena.op(other) == &arena.op(e) && is_float(arena.type(arena.input(other, 0)).dtype) &&
+                         is_float(arena.type(arena.input(e, 0)).dtype);
+  return same_kind ? other : expr::no_node;
 }
 
 /// e / (e + other), as a sigmoid of the difference of the exponents.
-NodeId share_of(Rewriter& r, NodeId e, NodeId other) {
+NodeId sigmoid_of_difference(Rewriter& r, NodeId e, NodeId other) {
   const Arena& arena = r.arena();
   const bool base_two = is_op(arena, e, "exp2");
   NodeId difference = arena.input(e, 0);
@@ -85,27 +86,27 @@ NodeId sigmoid_times_exp(Rewriter& r, NodeId root) {
   auto factors = factors_with(r, root, {&exp, &exp2});
   if (!factors) return expr::no_node;
   Factors& f = *factors;
-  for (std::size_t i = 0; i < f.above.size(); ++i) {
-    const NodeId e = f.above[i];
+  for (std::size_t i = 0; i < f.numerator.size(); ++i) {
+    const NodeId e = f.numerator[i];
     if (&arena.op(e) != &exp && &arena.op(e) != &exp2) continue;
     const NodeId y = arena.input(e, 0);
-    const auto sigmoid = find_factor(arena, f.above, [&](NodeId s) {
+    const auto sigmoid = find_factor(arena, f.numerator, [&](NodeId s) {
       return &arena.op(e) == &exp && is_op(arena, s, "sigmoid") && are_opposite(arena, arena.input(s, 0), y);
     });
-    if (sigmoid != f.above.end()) {
-      f.above[i] = r.make("sigmoid", {y});
-      take_one(arena, f.above, sigmoid);
+    if (sigmoid != f.numerator.end()) {
+      f.numerator[i] = r.make("sigmoid", {y});
+      remove_one(arena, f.numerator, sigmoid);
       return product(r, f, root);
     }
     NodeId other = expr::no_node;
-    const auto divisor = find_factor(arena, f.below, [&](NodeId d) {
+    const auto divisor = find_factor(arena, f.denominator, [&](NodeId d) {
       const NodeId found = other_exponential(arena, d, e);
       if (found != expr::no_node) other = found;
       return found != expr::no_node;
     });
-    if (divisor == f.below.end()) continue;
-    f.above[i] = share_of(r, e, other);
-    take_one(arena, f.below, divisor);
+    if (divisor == f.denominator.end()) continue;
+    f.numerator[i] = sigmoid_of_difference(r, e, other);
+    remove_one(arena, f.denominator, divisor);
     return product(r, f, root);
   }
   return expr::no_node;
@@ -118,14 +119,14 @@ NodeId exp_over_expm1(Rewriter& r, NodeId root) {
   if (!factors) return expr::no_node;
   Factors& f = *factors;
   const auto exponent_of = [&](NodeId d) { return &arena.op(d) == &expm1 ? arena.input(d, 0) : expr::no_node; };
-  for (auto e = f.above.begin(); e != f.above.end(); ++e) {
+  for (auto e = f.numerator.begin(); e != f.numerator.end(); ++e) {
     if (!is_op(arena, *e, "exp") || !is_float(arena.type(arena.input(*e, 0)).dtype)) continue;
     const NodeId y = arena.input(*e, 0);
-    const auto divisor = find_factor(arena, f.below, [&](NodeId d) { return exponent_of(d) == y; });
-    if (divisor == f.below.end()) continue;
-    f.above.erase(e);
-    take_one(arena, f.below, divisor);
-    f.below.push_back(r.make("expm1", {r.make("neg", {y})}));
+    const auto divisor = find_factor(arena, f.denominator, [&](NodeId d) { return exponent_of(d) == y; });
+    if (divisor == f.denominator.end()) continue;
+    f.numerator.erase(e);
+    remove_one(arena, f.denominator, divisor);
+    f.denominator.push_back(r.make("expm1", {r.make("neg", {y})}));
     f.negative = !f.negative;
     return product(r, f, root);
   }
@@ -138,15 +139,15 @@ NodeId exp_times_exp_of_minus(Rewriter& r, NodeId root) {
   auto factors = factors_with(r, root, {&exp});
   if (!factors) return expr::no_node;
   Factors& f = *factors;
-  for (auto e = f.above.begin(); e != f.above.end(); ++e) {
+  for (auto e = f.numerator.begin(); e != f.numerator.end(); ++e) {
     const auto is_inverse = [&](NodeId other) {
       return &arena.op(other) == &exp && are_opposite(arena, arena.input(other, 0), arena.input(*e, 0));
     };
     if (&arena.op(*e) != &exp) continue;
-    const auto inverse = std::find_if(e + 1, f.above.end(), is_inverse);
-    if (inverse == f.above.end()) continue;
-    f.above.erase(inverse);
-    f.above.erase(e);
+    const auto inverse = std::find_if(e + 1, f.numerator.end(), is_inverse);
+    if (inverse == f.numerator.end()) continue;
+    f.numerator.erase(inverse);
+    f.numerator.erase(e);
     return product(r, f, root);
   }
   return expr::no_node;
@@ -158,8 +159,8 @@ NodeId erfc_times_exp(Rewriter& r, NodeId root) {
   auto factors = factors_with(r, root, {&erfc});
   if (!factors) return expr::no_node;
   Factors& f = *factors;
-  for (auto* side : {&f.above, &f.below}) {
-    auto* const opposite = side == &f.above ? &f.below : &f.above;
+  for (auto* side : {&f.numerator, &f.denominator}) {
+    auto* const opposite = side == &f.numerator ? &f.denominator : &f.numerator;
     for (NodeId& c : *side) {
       if (&arena.op(c) != &erfc || !is_float(arena.type(arena.input(c, 0)).dtype)) continue;
       const NodeId x = arena.input(c, 0);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t max_factors = 16;
 
-/// Whether a factor of `root`, or one that is squared, is made by one of `ops`.
+/// Whether a factor of `root`, or the base of a square, has one of the `ops`.
 bool has_factor(const Arena& arena, NodeId root, std::initializer_list<const expr::Op*> ops) {
   static const expr::Op *const mul = &expr::op("mul"), *const divide = &expr::op("true_divide"),
                                *const neg = &expr::op("neg"), *const sqr = &expr::op("sqr");
@@ -42,15 +42,16 @@ Factors factors_of(Rewriter& r, NodeId root) {
     const auto [node, up] = pending.back();
     pending.pop_back();
     const std::string_view name = arena.op(node).name;
-    const bool open = f.above.size() + f.below.size() + pending.size() < max_factors && arena.type(node).dtype == dtype;
-    if (open && (name == "mul" || name == "true_divide")) {
+    const bool splits =
+        f.numerator.size() + f.denominator.size() + pending.size() < max_factors && arena.type(node).dtype == dtype;
+    if (splits && (name == "mul" || name == "true_divide")) {
       pending.emplace_back(arena.input(node, 0), up);
       pending.emplace_back(arena.input(node, 1), name == "mul" ? up : !up);
-    } else if (open && name == "neg") {
+    } else if (splits && name == "neg") {
       pending.emplace_back(arena.input(node, 0), up);
       f.negative = !f.negative;
     } else {
-      (up ? f.above : f.below)
+      (up ? f.numerator : f.denominator)
           .push_back(arena.type(node).dtype == dtype ? node : r.make("cast", {node}, {{"dtype", dtype}}));
     }
   }
@@ -64,10 +65,10 @@ std::optional<Factors> factors_with(Rewriter& r, NodeId root, std::initializer_l
 
 int cancel(Factors& f) {
   int cancelled = 0;
-  std::erase_if(f.above, [&](NodeId factor) {
-    const auto at = std::ranges::find(f.below, factor);
-    if (at == f.below.end()) return false;
-    f.below.erase(at);
+  std::erase_if(f.numerator, [&](NodeId factor) {
+    const auto at = std::ranges::find(f.denominator, factor);
+    if (at == f.denominator.end()) return false;
+    f.denominator.erase(at);
     ++cancelled;
     return true;
   });
@@ -75,9 +76,9 @@ int cancel(Factors& f) {
 }
 
 NodeId product(Rewriter& r, const Factors& f, NodeId root) {
-  NodeId total = f.above.empty() ? r.constant(1, root) : f.above[0];
-  for (std::size_t i = 1; i < f.above.size(); ++i) total = r.make("mul", {total, f.above[i]});
-  for (const NodeId divisor : f.below) total = r.make("true_divide", {total, divisor});
+  NodeId total = f.numerator.empty() ? r.constant(1, root) : f.numerator[0];
+  for (std::size_t i = 1; i < f.numerator.size(); ++i) total = r.make("mul", {total, f.numerator[i]});
+  for (const NodeId divisor : f.denominator) total = r.make("true_divide", {total, divisor});
   return f.negative ? r.make("neg", {total}) : total;
 }
 

@@ -1,4 +1,4 @@
-// A product of any length, taken apart: what it multiplies and divides by, through signs, products and quotients.
+// The factors of numerator and denominator of a product of any length, found through signs, products and quotients.
 #pragma once
 
 #include "rewrite/rewriter.hpp"
@@ -6,21 +6,21 @@
 namespace croton::rewrite {
 
 struct Factors {
-  std::vector<expr::NodeId> above, below;
+  std::vector<expr::NodeId> numerator, denominator;
   bool negative = false;
 };
 
-/// Of `root`, a few at most: what is left of a longer product is one factor.
+/// The factors of `root`. Their number is limited: the rest of a longer product is one factor.
 Factors factors_of(Rewriter& rewriter, expr::NodeId root);
 
-/// The same of a product of floats of which one factor is made by one of `ops`. Most products have no such factor: then
-/// there is nothing, and nothing is made or stored.
+/// The factors of a product of floats if one of them has one of the `ops`; otherwise nothing. Most products have no
+/// such factor: for them no memory is allocated.
 std::optional<Factors> factors_with(Rewriter& rewriter, expr::NodeId root, std::initializer_list<const expr::Op*> ops);
 
-/// Takes from `f` what stands on both sides of its line; how many.
+/// Cancels common factors of numerator and denominator; returns how many.
 int cancel(Factors& f);
 
-/// The product again, in the dtype of `root`.
+/// Builds the product in the dtype of `root`.
 expr::NodeId product(Rewriter& rewriter, const Factors& f, expr::NodeId root);
 
 }  // namespace croton::rewrite

@@ -1,5 +1,5 @@
-// What scales and shifts each channel of a convolution or column of a product, as batch normalisation outside of
-// training does: the scale goes into the filters, and the shifts become one.
+// Scales and shifts of the channels of a convolution, or the columns of a product, as in batch normalization outside of
+// training: the scale is applied to the filters, and shifts are merged.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -15,46 +15,50 @@ using expr::Arena;
 using expr::Ints;
 using expr::NodeId;
 
-// Parameters are combined by a few ops; what takes more is left alone.
+// Parameters are combined by a few ops; longer expressions are not searched.
 constexpr std::size_t max_parameter_nodes = 32;
 
-/// What an axis of a result goes along, in the filters.
-enum class Along : std::uint8_t { places, groups, results, both };
+/// The role of an axis of a result: positions have no axis in the filters; groups and outputs are its first two axes;
+/// both is their merged axis.
+enum class AxisRole : std::uint8_t { positions, groups, outputs, both };
 
-/// A convolution, or a product with a matrix, below views that keep its channels apart from its places.
+/// A convolution or matrix product, and the roles of the axes of its outermost view. The views between them keep
+/// channels and positions in different axes.
 struct Channels {
-  NodeId product;            // convolve or dot
-  std::vector<Along> along;  // for each axis of the outermost view
+  NodeId product;               // convolve or dot
+  std::vector<AxisRole> roles;  // for each axis of the outermost view
 };
 
-/// A reshape that leaves axes in front and behind as they are: what is between is all places, or all channels, or goes.
-std::optional<std::vector<Along>> along_reshaped(const Arena& arena, const std::vector<Along>& inner, NodeId view) {
+/// The roles after a reshape that keeps the first and last axes. The axes between are all positions, or all channels,
+/// or have one element and are dropped.
+std::optional<std::vector<AxisRole>> roles_after_reshape(const Arena& arena, const std::vector<AxisRole>& inner,
+                                                         NodeId view) {
   const auto& from = arena.type(arena.input(view, 0)).shape;
   const auto& to = arena.type(view).shape;
   const std::size_t most = std::min(from.size(), to.size());
   std::size_t front = 0, back = 0;
   while (front < most && arena.same_dim(from[front], to[front])) ++front;
   while (back < most - front && arena.same_dim(from[from.size() - 1 - back], to[to.size() - 1 - back])) ++back;
-  const std::span<const Along> all(inner), kept = all.first(front), behind = all.last(back);
-  const std::span<const Along> cut = all.subspan(front, all.size() - front - back);
-  std::vector<Along> result(kept.begin(), kept.end());
+  const std::span<const AxisRole> all(inner), kept = all.first(front), last = all.last(back);
+  const std::span<const AxisRole> cut = all.subspan(front, all.size() - front - back);
+  std::vector<AxisRole> result(kept.begin(), kept.end());
   const std::size_t made = to.size() - front - back;
   const auto is_one = [&](NodeId size) { return arena.known(size) == 1; };
   const auto sizes = std::span(from).subspan(front, cut.size());
   if (made == 0 && std::ranges::all_of(sizes, is_one)) {
-    // axes of one element are left out
-  } else if (std::ranges::equal(cut, std::array{Along::groups, Along::results}) && made == 1) {
-    result.push_back(Along::both);
-  } else if (std::ranges::all_of(cut, [](Along along) { return along == Along::places; })) {
-    result.insert(result.end(), made, Along::places);
+    // axes of one element are dropped
+  } else if (std::ranges::equal(cut, std::array{AxisRole::groups, AxisRole::outputs}) && made == 1) {
+    result.push_back(AxisRole::both);
+  } else if (std::ranges::all_of(cut, [](AxisRole role) { return role == AxisRole::positions; })) {
+    result.insert(result.end(), made, AxisRole::positions);
   } else {
     return std::nullopt;
   }
-  result.insert(result.end(), behind.begin(), behind.end());
+  result.insert(result.end(), last.begin(), last.end());
   return result;
 }
 
-/// What is below `node`, where nobody else reads it.
+/// The convolution or product under the views `node`, if it has no other readers.
 std::optional<Channels> channels_of(Rewriter& r, NodeId node) {
   const Arena& arena = r.arena();
   std::vector<NodeId> views;
@@ -65,33 +69,34 @@ std::optional<Channels> channels_of(Rewriter& r, NodeId node) {
     views.push_back(node);
   }
   if (!r.one_use(node)) return std::nullopt;
-  Channels c{node, std::vector<Along>(arena.type(node).rank(), Along::places)};
+  Channels c{node, std::vector<AxisRole>(arena.type(node).rank(), AxisRole::positions)};
   if (arena.op(node).name == "dot") {
-    c.along.back() = Along::results;
+    c.roles.back() = AxisRole::outputs;
   } else {
-    const std::size_t first = arena.attrs(node).integer("channels_last") != 0 ? c.along.size() - 2 : 1;
-    c.along[first] = Along::groups;
-    c.along[first + 1] = Along::results;
+    const std::size_t first = arena.attrs(node).integer("channels_last") != 0 ? c.roles.size() - 2 : 1;
+    c.roles[first] = AxisRole::groups;
+    c.roles[first + 1] = AxisRole::outputs;
   }
   while (!views.empty()) {
     const NodeId view = views.back();
     views.pop_back();
     if (arena.op(view).name == "reshape") {
-      auto along = along_reshaped(arena, c.along, view);
-      if (!along) return std::nullopt;
-      c.along = std::move(*along);
+      auto roles = roles_after_reshape(arena, c.roles, view);
+      if (!roles) return std::nullopt;
+      c.roles = std::move(*roles);
       continue;
     }
-    std::vector<Along> along;
+    std::vector<AxisRole> roles;
     for (const std::int64_t axis : arena.attrs(view).ints("pattern"))
-      along.push_back(axis < 0 ? Along::places : base::nth(c.along, axis));
-    c.along = std::move(along);
+      roles.push_back(axis < 0 ? AxisRole::positions : base::nth(c.roles, axis));
+    c.roles = std::move(roles);
   }
   return c;
 }
 
-/// Whether it is computed from inputs and constants one element at a time. What training normalises by is a sum.
-bool of_parameters(const Arena& arena, NodeId node) {
+/// Whether the node is computed elementwise from inputs and constants. In training, the scale of normalization depends
+/// on sums.
+bool is_made_of_parameters(const Arena& arena, NodeId node) {
   std::vector<NodeId> pending{node};
   for (std::size_t visited = 0; !pending.empty(); ++visited) {
     if (visited == max_parameter_nodes) return false;
@@ -105,32 +110,33 @@ bool of_parameters(const Arena& arena, NodeId node) {
   return true;
 }
 
-/// Whether `x`, beside a result, is the same at all places, and made of parameters in the result's dtype.
+/// Whether `x`, the other operand of a result, is the same at all positions, and computed from parameters in the
+/// result's dtype.
 bool is_parameter(const Arena& arena, NodeId x, const Channels& c) {
   const auto& shape = arena.type(x).shape;
-  if (shape.size() > c.along.size() || arena.type(x).dtype != arena.type(c.product).dtype) return false;
-  const std::size_t missing = c.along.size() - shape.size();
+  if (shape.size() > c.roles.size() || arena.type(x).dtype != arena.type(c.product).dtype) return false;
+  const std::size_t missing = c.roles.size() - shape.size();
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    if (c.along[missing + axis] == Along::places && arena.known(shape[axis]) != 1) return false;
+    if (c.roles[missing + axis] == AxisRole::positions && arena.known(shape[axis]) != 1) return false;
   }
-  return of_parameters(arena, x);
+  return is_made_of_parameters(arena, x);
 }
 
-/// A result plus or minus what each channel has of its own; the result alone, with no node for the shift.
+/// A result plus or minus a shift per channel; without a shift, its node is no_node.
 struct Shifted {
   Channels channels;
   NodeId result, shift = expr::no_node;
-  bool minus = false;  // the shift is taken away
+  bool minus = false;  // the shift is subtracted
 };
 
-/// `node`, of the dtype and shape of its result; `alone` where it may have no shift.
-std::optional<Shifted> shifted(Rewriter& r, NodeId node, bool alone) {
+/// `node` as a result and a shift; the result has the same dtype and shape. `allow_unshifted`: the shift may be absent.
+std::optional<Shifted> shifted(Rewriter& r, NodeId node, bool allow_unshifted) {
   const Arena& arena = r.arena();
   const DType dtype = arena.type(node).dtype;
   if (!is_float(dtype) || compute_dtype(dtype) != dtype || !r.one_use(node)) return std::nullopt;
   const std::string_view name = arena.op(node).name;
   if (name != "add" && name != "sub") {
-    const auto channels = alone ? channels_of(r, node) : std::nullopt;
+    const auto channels = allow_unshifted ? channels_of(r, node) : std::nullopt;
     return channels ? std::optional(Shifted{*channels, node}) : std::nullopt;
   }
   for (std::size_t i = 0; i < (name == "add" ? 2U : 1U); ++i) {
@@ -143,8 +149,8 @@ std::optional<Shifted> shifted(Rewriter& r, NodeId node, bool alone) {
   return std::nullopt;
 }
 
-/// Each filter is used at all places: the scale pays where there are more of these than elements in a filter, or
-/// nobody knows how many.
+/// Whether scaling the filters is cheaper than scaling the result: a filter has fewer elements than the result has
+/// positions, or their number is unknown.
 bool has_small_filters(const Arena& arena, NodeId product) {
   const auto number = [&](std::span<const NodeId> sizes) {
     std::optional<double> result = 1;
@@ -155,34 +161,35 @@ bool has_small_filters(const Arena& arena, NodeId product) {
     return result;
   };
   const std::span<const NodeId> shape = arena.type(product).shape, filters = arena.type(arena.input(product, 1)).shape;
-  std::vector<NodeId> places{shape[0]};
+  std::vector<NodeId> positions{shape[0]};
   std::optional<double> size;
   if (arena.op(product).name == "dot") {
     size = number(filters.first(1));
   } else {
     const std::size_t first = arena.attrs(product).integer("channels_last") != 0 ? 1 : 3;
     const auto windows = shape.subspan(first, shape.size() - 3);
-    places.insert(places.end(), windows.begin(), windows.end());
+    positions.insert(positions.end(), windows.begin(), windows.end());
     size = number(filters.subspan(2));
   }
-  const auto uses = number(places);
-  // Rows that nobody knows may be one: the scale then costs as much as the product.
-  constexpr double most_of_matrix = 1 << 14;
-  if (arena.op(product).name == "dot" && !uses) return number(filters).value_or(most_of_matrix) < most_of_matrix;
+  const auto uses = number(positions);
+  // An unknown number of rows may be one: then scaling the matrix costs as much as the product.
+  constexpr double max_matrix_elements = 1 << 14;
+  if (arena.op(product).name == "dot" && !uses)
+    return number(filters).value_or(max_matrix_elements) < max_matrix_elements;
   return size && (!uses || *size < *uses);
 }
 
-/// A factor beside a result as one beside the filters.
-NodeId beside_filters(Rewriter& r, NodeId factor, const Channels& c) {
+/// A factor of the result as a factor of the filters.
+NodeId factor_of_filters(Rewriter& r, NodeId factor, const Channels& c) {
   Arena& arena = r.arena();
   const NodeId filters = arena.input(c.product, 1);
   Ints pattern(arena.type(filters).rank(), -1);
-  const std::size_t missing = c.along.size() - arena.type(factor).rank();
+  const std::size_t missing = c.roles.size() - arena.type(factor).rank();
   for (const std::int64_t own : expr::all_axes(arena.type(factor).rank())) {
     const std::size_t axis = base::to_size(own);
-    const Along along = c.along[missing + axis];
-    if (along == Along::places || arena.known(arena.type(factor).shape[axis]) == 1) continue;
-    if (along == Along::both) {
+    const AxisRole role = c.roles[missing + axis];
+    if (role == AxisRole::positions || arena.known(arena.type(factor).shape[axis]) == 1) continue;
+    if (role == AxisRole::both) {
       const auto& shape = arena.type(filters).shape;
       const NodeId channels = r.make("dimshuffle", {factor}, {{"pattern", Ints{own}}});
       factor = r.make("reshape", {channels, arena.representative(shape[0]), arena.representative(shape[1])});
@@ -190,17 +197,17 @@ NodeId beside_filters(Rewriter& r, NodeId factor, const Channels& c) {
       pattern[1] = 1;
       break;  // no other axis has channels
     }
-    pattern[along == Along::groups ? 0 : 1] = own;
+    pattern[role == AxisRole::groups ? 0 : 1] = own;
   }
   return r.make("dimshuffle", {factor}, {{"pattern", pattern}});
 }
 
-/// The views over another product.
-NodeId over(Rewriter& r, NodeId view, NodeId product, NodeId fresh) {
+/// The views `view` of another product.
+NodeId rebuild_views(Rewriter& r, NodeId view, NodeId product, NodeId fresh) {
   if (view == product) return fresh;
   const Arena& arena = r.arena();
   std::vector<NodeId> inputs(arena.inputs(view).begin(), arena.inputs(view).end());
-  inputs[0] = over(r, inputs[0], product, fresh);
+  inputs[0] = rebuild_views(r, inputs[0], product, fresh);
   return r.make(arena.op(view), inputs, expr::Attrs(arena.attrs(view)));
 }
 
@@ -218,9 +225,9 @@ NodeId scale_in_filters(Rewriter& r, NodeId root) {
     const bool same_shape = arena.same_shape(arena.type(scaled->result).shape, arena.type(root).shape);
     if (one_number || !same_shape || !has_small_filters(arena, c.product)) continue;
     std::vector<NodeId> inputs(arena.inputs(c.product).begin(), arena.inputs(c.product).end());
-    inputs[1] = r.make(op, std::vector{inputs[1], beside_filters(r, factor, c)});
+    inputs[1] = r.make(op, std::vector{inputs[1], factor_of_filters(r, factor, c)});
     const NodeId product = r.make(arena.op(c.product), inputs, expr::Attrs(arena.attrs(c.product)));
-    const NodeId result = over(r, scaled->result, c.product, product);
+    const NodeId result = rebuild_views(r, scaled->result, c.product, product);
     if (scaled->shift == expr::no_node) return result;
     return r.make(scaled->minus ? "sub" : "add", {result, r.make(op, std::vector{scaled->shift, factor})});
   }

@@ -1,5 +1,5 @@
-// The functions of rules that text cannot say, by what they are about; the rows that name them say what each is for.
-// All take the root and give the node to use instead, or no_node.
+// The functions of rules that text cannot express, by file; the rows of the rules give their reasons. Each returns the
+// node that replaces the root, or no_node.
 #pragma once
 
 #include "rewrite/rewriter.hpp"
@@ -7,16 +7,15 @@
 namespace croton::rewrite {
 
 // reductions.cpp
-expr::NodeId extreme_of_rising(Rewriter& rewriter, expr::NodeId root);
-expr::NodeId reduce_nothing(Rewriter& rewriter, expr::NodeId root);
+expr::NodeId argmax_of_increasing(Rewriter& rewriter, expr::NodeId root);
+expr::NodeId reduce_unit_axes(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId reduce_of_reduce(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId reduce_of_dimshuffle(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId factor_out_of_sum(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId reduce_of_repeated(Rewriter& rewriter, expr::NodeId root);
 
 // exponentials.cpp
-/// sigmoid(-x) exp(x) is sigmoid(x), and exp(x) / (exp(x) + exp(y)) is sigmoid(x - y), wherever they stand in a
-/// product.
+/// sigmoid(-x) exp(x) is sigmoid(x), and exp(x) / (exp(x) + exp(y)) is sigmoid(x - y), anywhere in a product.
 expr::NodeId sigmoid_times_exp(Rewriter& rewriter, expr::NodeId root);
 /// exp(x) / expm1(x) is -1 / expm1(-x).
 expr::NodeId exp_over_expm1(Rewriter& rewriter, expr::NodeId root);
@@ -28,13 +27,13 @@ expr::NodeId erfc_times_exp(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId log_of_exp_and_constant(Rewriter& rewriter, expr::NodeId root);
 
 // joins.cpp
-expr::NodeId shorter_join(Rewriter& rewriter, expr::NodeId root);
+expr::NodeId simplify_join(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId subtensor_of_join(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId write_to_all(Rewriter& rewriter, expr::NodeId root);
-expr::NodeId write_what_is_there(Rewriter& rewriter, expr::NodeId root);
+expr::NodeId write_same_value(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId write_again(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId write_among_zeros(Rewriter& rewriter, expr::NodeId root);
-expr::NodeId read_what_was_written(Rewriter& rewriter, expr::NodeId root);
+expr::NodeId read_written_part(Rewriter& rewriter, expr::NodeId root);
 
 // indexing.cpp
 expr::NodeId whole_subtensor(Rewriter& rewriter, expr::NodeId root);
@@ -45,9 +44,10 @@ expr::NodeId subtensor_of_reduce(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId subtensor_of_product(Rewriter& rewriter, expr::NodeId root);
 
 // one_place.cpp
-/// A sum of what is zero but at one place along some axes is what stands there; only where windows are below.
+/// A sum of an array that is zero except at one position of some axes is the value at that position; only above
+/// windows.
 expr::NodeId sum_of_one_place(Rewriter& rewriter, expr::NodeId root);
-/// A maximum whose place is asked for too is what stands there; only where windows are below.
+/// A maximum whose argmax is also needed is the value at that position; only above windows.
 expr::NodeId max_at_argmax(Rewriter& rewriter, expr::NodeId root);
 
 // products.cpp

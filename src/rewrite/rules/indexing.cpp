@@ -1,5 +1,4 @@
-// Basic indexing: one subtensor for several, and of what is computed, only what is asked for.
-
+// Basic indexing: merges subtensors, and moves them to the operands, so that only the needed part is computed.
 #include "expr/axes.hpp"
 #include "rewrite/rules/functions.hpp"
 #include "rewrite/rules/part.hpp"
@@ -31,7 +30,7 @@ std::vector<Axis> axes_of(const Arena& arena, NodeId node) {
   return axes;
 }
 
-bool take_all(const Arena& arena, std::span<const Axis> axes, std::span<const NodeId> shape) {
+bool cover_all(const Arena& arena, std::span<const Axis> axes, std::span<const NodeId> shape) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     Axis axis = axes[i];
     const auto stop = axis.stop ? arena.known(*axis.stop) : std::nullopt, size = arena.known(shape[i]);
@@ -42,7 +41,7 @@ bool take_all(const Arena& arena, std::span<const Axis> axes, std::span<const No
   return true;
 }
 
-std::pair<std::vector<NodeId>, Ints> written(NodeId x, std::span<const Axis> axes) {
+std::pair<std::vector<NodeId>, Ints> subtensor_inputs(NodeId x, std::span<const Axis> axes) {
   while (!axes.empty() && axes.back().is_whole()) axes = axes.first(axes.size() - 1);
   Ints spec;
   std::vector<NodeId> inputs{x};
@@ -57,13 +56,13 @@ std::pair<std::vector<NodeId>, Ints> written(NodeId x, std::span<const Axis> axe
 }
 
 NodeId make_subtensor(Rewriter& r, NodeId x, std::span<const Axis> axes) {
-  const auto [inputs, spec] = written(x, axes);
+  const auto [inputs, spec] = subtensor_inputs(x, axes);
   return spec.empty() ? x : r.make(expr::op("subtensor"), inputs, {{"spec", spec}});
 }
 
 namespace {
 
-/// `outer` of what `inner` leaves, as one: where one of them takes all, and of numbers that count from the front.
+/// `outer` after `inner` as one index or slice: if one of them is whole, or if their bounds are known and not negative.
 std::optional<Axis> merged(Arena& arena, const Axis& inner, const Axis& outer) {
   if (inner.is_whole()) return outer;
   if (outer.is_whole()) return inner;
@@ -87,10 +86,10 @@ std::optional<Axis> merged(Arena& arena, const Axis& inner, const Axis& outer) {
 NodeId whole_subtensor(Rewriter& r, NodeId root) {
   const Arena& arena = r.arena();
   const NodeId x = arena.input(root, 0);
-  return take_all(arena, axes_of(arena, root), arena.type(x).shape) ? x : expr::no_node;
+  return cover_all(arena, axes_of(arena, root), arena.type(x).shape) ? x : expr::no_node;
 }
 
-/// The only row along an axis that a view has added: x[None][0] is x.
+/// Indexing an axis that a view has added: x[None][0] is x.
 NodeId subtensor_of_added_axis(Rewriter& r, NodeId root) {
   const Arena& arena = r.arena();
   const NodeId view = arena.input(root, 0);
@@ -124,16 +123,16 @@ NodeId subtensor_of_subtensor(Rewriter& r, NodeId root) {
     if (!both) return expr::no_node;
     axis = *both;
   }
-  // Sizes that are not numbers may come out as other, if equal, arithmetic. That is found out before rules see the new
-  // node: each of a long chain would try to merge with all that came before it.
-  const auto [inputs, spec] = written(arena.input(inner, 0), axes);
+  // Unknown sizes may become different, though equal, arithmetic. The sizes are compared before rules see the new node:
+  // otherwise each node of a long chain would try to merge with all nodes before it.
+  const auto [inputs, spec] = subtensor_inputs(arena.input(inner, 0), axes);
   if (spec.empty()) return inputs[0];
   const NodeId plain = arena.make(expr::op("subtensor"), inputs, {{"spec", spec}}, arena.node(root).place);
   if (!arena.same_shape(arena.type(plain).shape, arena.type(root).shape)) return expr::no_node;
   return r.make(expr::op("subtensor"), inputs, {{"spec", spec}});
 }
 
-/// exp(x)[i] is exp(x[i]), where nobody else needs exp(x).
+/// exp(x)[i] is exp(x[i]), if exp(x) has no other reader.
 NodeId subtensor_of_map(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId map = arena.input(root, 0);
@@ -150,7 +149,7 @@ NodeId subtensor_of_map(Rewriter& r, NodeId root) {
   return r.make(arena.op(map), operands, Attrs(arena.attrs(map)));
 }
 
-/// sum(x, 1)[i] is sum(x[i], 0), where nobody else needs the sum.
+/// sum(x, 1)[i] is sum(x[i], 0), if the sum has no other reader.
 NodeId subtensor_of_reduce(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId reduced = arena.input(root, 0);
@@ -172,7 +171,7 @@ NodeId subtensor_of_reduce(Rewriter& r, NodeId root) {
   return r.make(arena.op(reduced), std::vector{make_subtensor(r, x, axes)}, {{"axes", moved}});
 }
 
-/// dot(a, b)[i, j:] is the product of a row and some columns, where nobody else needs the whole.
+/// dot(a, b)[i, j:] is the product of a row and some columns, if the whole product has no other reader.
 NodeId subtensor_of_product(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId product = arena.input(root, 0);

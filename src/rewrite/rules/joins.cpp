@@ -1,4 +1,4 @@
-// Joins, and arrays with a part written: what is read of them, and what of them is nothing new.
+// Simplification of joins and of writes to parts of arrays, and of reads from both.
 #include <algorithm>
 
 #include "rewrite/rules/functions.hpp"
@@ -19,7 +19,7 @@ bool same_bound(const Arena& arena, NodeId a, NodeId b) {
   return arena.same_dim(a, b) || (arena.known(a) && arena.known(a) == arena.known(b));
 }
 
-/// 0, or that repeated.
+/// Whether the node is 0, or an array of zeros.
 bool is_zeros(const Arena& arena, NodeId node) {
   const auto value = arena.scalar_value(is_op(arena, node, "alloc") ? arena.input(node, 0) : node);
   return value && value->as_complex() == 0.0;
@@ -29,8 +29,8 @@ bool writes(const Arena& arena, NodeId node) {
   return is_op(arena, node, "set_subtensor") || is_op(arena, node, "inc_subtensor");
 }
 
-/// The node of a set_subtensor or inc_subtensor, with another op, array and value.
-NodeId written_anew(Rewriter& r, NodeId node, std::string_view op, NodeId x, NodeId y) {
+/// A set_subtensor or inc_subtensor with another op, array and value.
+NodeId make_write(Rewriter& r, NodeId node, std::string_view op, NodeId x, NodeId y) {
   const Arena& arena = r.arena();
   std::vector<NodeId> inputs(arena.inputs(node).begin(), arena.inputs(node).end());
   inputs[0] = x;
@@ -38,14 +38,14 @@ NodeId written_anew(Rewriter& r, NodeId node, std::string_view op, NodeId x, Nod
   return r.make(expr::op(op), inputs, expr::Attrs(arena.attrs(node)));
 }
 
-/// x[a:b] and x[b:c] as x[a:c], along the axis `joined` of the parts. Where b is not known to lie between a and c, the
-/// two may repeat some of x, or count from its end.
-std::optional<std::vector<Axis>> neighbours(const Arena& arena, NodeId left, NodeId right, std::size_t joined) {
+/// x[a:b] and x[b:c] as x[a:c], along the axis `joined` of the parts. Only if a <= b <= c is known: otherwise the
+/// slices may overlap, or count from the end.
+std::optional<std::vector<Axis>> merge_slices(const Arena& arena, NodeId left, NodeId right, std::size_t joined) {
   if (!is_op(arena, left, "subtensor") || !is_op(arena, right, "subtensor")) return std::nullopt;
   if (arena.input(left, 0) != arena.input(right, 0)) return std::nullopt;
   std::vector<Axis> axes = axes_of(arena, left);
   const std::vector<Axis> others = axes_of(arena, right);
-  std::size_t at = 0;  // of x
+  std::size_t at = 0;  // axis of x
   for (std::size_t sliced = 0; at < axes.size(); ++at) {
     if (!axes[at].index && sliced++ == joined) break;
   }
@@ -66,12 +66,13 @@ std::optional<std::vector<Axis>> neighbours(const Arena& arena, NodeId left, Nod
   return axes;
 }
 
-/// Where a slice or index of a join of parts lies in the one from `start` to `end`; `last` where nothing comes behind.
-std::optional<Axis> inside(Arena& arena, Axis axis, NodeId start, NodeId end, bool last) {
-  const auto first = arena.known(start), behind = arena.known(end);
+/// A slice or index of a join as one of its part from `start` to `end`, if that part contains it; `last` for the last
+/// part.
+std::optional<Axis> axis_in_part(Arena& arena, Axis axis, NodeId start, NodeId end, bool last) {
+  const auto first = arena.known(start), last_plus_one = arena.known(end);
   const auto from = axis.start ? arena.known(*axis.start) : 0;
   if (axis.index) {
-    if (!from || !first || !behind || *from < *first || *from >= *behind) return std::nullopt;
+    if (!from || !first || !last_plus_one || *from < *first || *from >= *last_plus_one) return std::nullopt;
     axis.start = arena.integer(*from - *first);
     return axis;
   }
@@ -81,7 +82,7 @@ std::optional<Axis> inside(Arena& arena, Axis axis, NodeId start, NodeId end, bo
   if (!at_start && (!from || !first || *from < *first)) return std::nullopt;
   if (!at_end) {
     const auto to = axis.stop ? arena.known(*axis.stop) : std::nullopt;
-    if (!to || !first || !behind || *to < *first || *to > *behind) return std::nullopt;
+    if (!to || !first || !last_plus_one || *to < *first || *to > *last_plus_one) return std::nullopt;
     axis.stop = arena.integer(*to - *first);
   } else {
     axis.stop.reset();
@@ -93,15 +94,15 @@ std::optional<Axis> inside(Arena& arena, Axis axis, NodeId start, NodeId end, bo
 
 }  // namespace
 
-/// Parts without elements are left out, and neighbours in one array are one part.
-NodeId shorter_join(Rewriter& r, NodeId root) {
+/// Drops parts without elements, and merges adjacent slices of one array.
+NodeId simplify_join(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const std::size_t axis = arena.attrs(root).index("axis");
   const std::vector<NodeId> parts(arena.inputs(root).begin(), arena.inputs(root).end());
   std::vector<NodeId> left;
   for (const NodeId part : parts) {
     if (arena.known(arena.type(part).shape[axis]) == 0) continue;
-    const auto both = left.empty() ? std::nullopt : neighbours(arena, left.back(), part, axis);
+    const auto both = left.empty() ? std::nullopt : merge_slices(arena, left.back(), part, axis);
     if (both)
       left.back() = make_subtensor(r, arena.input(part, 0), *both);
     else
@@ -112,7 +113,7 @@ NodeId shorter_join(Rewriter& r, NodeId root) {
   return left.size() == parts.size() ? expr::no_node : r.make(arena.op(root), left, expr::Attrs(arena.attrs(root)));
 }
 
-/// concatenate(a, b)[i] is a[i] where a is known to have that many.
+/// concatenate(a, b)[i] is a[i] if a is known to have more than i elements.
 NodeId subtensor_of_join(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId join = arena.input(root, 0);
@@ -124,7 +125,7 @@ NodeId subtensor_of_join(Rewriter& r, NodeId root) {
   NodeId start = arena.integer(0);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const NodeId end = arena.size_arithmetic("add", start, arena.type(parts[i]).shape[along]);
-    if (const auto axis = inside(arena, axes[along], start, end, i + 1 == parts.size())) {
+    if (const auto axis = axis_in_part(arena, axes[along], start, end, i + 1 == parts.size())) {
       axes[along] = *axis;
       return make_subtensor(r, parts[i], axes);
     }
@@ -133,50 +134,50 @@ NodeId subtensor_of_join(Rewriter& r, NodeId root) {
   return expr::no_node;
 }
 
-/// All of x written is what is written, or the sum.
+/// A write to all of x is the written value, or the sum.
 NodeId write_to_all(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
-  if (!take_all(arena, axes_of(arena, root), arena.type(root).shape)) return expr::no_node;
+  if (!cover_all(arena, axes_of(arena, root), arena.type(root).shape)) return expr::no_node;
   if (is_op(arena, root, "subtensor_grad")) return arena.input(root, 0);
   const NodeId x = arena.input(root, 0), y = arena.input(root, 1);
   return is_op(arena, root, "set_subtensor") ? y : r.make("add", {x, y});
 }
 
 /// x[i] = x[i] and x[i] += 0 change nothing; x[i] = x[i] + y is x[i] += y.
-NodeId write_what_is_there(Rewriter& r, NodeId root) {
+NodeId write_same_value(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId x = arena.input(root, 0), y = arena.input(root, 1);
   if (is_op(arena, root, "inc_subtensor")) return is_zeros(arena, y) ? x : expr::no_node;
-  const auto is_there = [&](NodeId part) {
+  const auto is_old_part = [&](NodeId part) {
     return is_op(arena, part, "subtensor") && arena.input(part, 0) == x && axes_of(arena, part) == axes_of(arena, root);
   };
-  if (is_there(y)) return x;
+  if (is_old_part(y)) return x;
   if (!is_op(arena, y, "add")) return expr::no_node;
   for (std::size_t i = 0; i < 2; ++i) {
     NodeId added = arena.input(y, 1 - i);
-    if (!is_there(arena.input(y, i)) || arena.type(added).dtype != arena.type(x).dtype) continue;
+    if (!is_old_part(arena.input(y, i)) || arena.type(added).dtype != arena.type(x).dtype) continue;
     if (!arena.same_shape(arena.type(added).shape, arena.type(y).shape)) {
       std::vector<NodeId> repeated{added};
       for (const NodeId size : arena.type(y).shape) repeated.push_back(arena.representative(size));
       added = r.make(expr::op("alloc"), repeated);
     }
-    return written_anew(r, root, "inc_subtensor", x, added);
+    return make_write(r, root, "inc_subtensor", x, added);
   }
   return expr::no_node;
 }
 
-/// What is written over is not needed; what is added to it is added before.
+/// Merges two writes to the same part: the second one replaces the first, or is added to its value.
 NodeId write_again(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId before = arena.input(root, 0), y = arena.input(root, 1);
   if (!writes(arena, before) || axes_of(arena, before) != axes_of(arena, root)) return expr::no_node;
   const NodeId x = arena.input(before, 0);
-  if (is_op(arena, root, "set_subtensor")) return written_anew(r, root, "set_subtensor", x, y);
+  if (is_op(arena, root, "set_subtensor")) return make_write(r, root, "set_subtensor", x, y);
   if (!is_op(arena, before, "set_subtensor") || !r.one_use(before)) return expr::no_node;
-  return written_anew(r, root, "set_subtensor", x, r.make("add", {arena.input(before, 1), y}));
+  return make_write(r, root, "set_subtensor", x, r.make("add", {arena.input(before, 1), y}));
 }
 
-/// Zeros need not be read: the same op as of gradients.
+/// A write into zeros is a subtensor_grad, which does not read the zeros.
 NodeId write_among_zeros(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId x = arena.input(root, 0);
@@ -190,8 +191,8 @@ NodeId write_among_zeros(Rewriter& r, NodeId root) {
   return r.make(expr::op("subtensor_grad"), inputs, attrs);
 }
 
-/// The part that was written is what was written there.
-NodeId read_what_was_written(Rewriter& r, NodeId root) {
+/// A read of the written part is the written value.
+NodeId read_written_part(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId written = arena.input(root, 0);
   const bool is_gradient = is_op(arena, written, "subtensor_grad");

@@ -1,5 +1,5 @@
-// Sums of what is zero but at one place: what stands at that place is all there is to add. The gradient of a maximum
-// over all places of an image is such a value; without this rule a convolution below it would add up zeros.
+// Sums of arrays that are zero except at one position: the sum is the value at that position. The gradient of a maximum
+// over all positions of an image is such an array; without this rule its convolution would add up zeros.
 #include <algorithm>
 #include <map>
 #include <span>
@@ -17,7 +17,7 @@ using expr::Kind;
 using expr::NodeId;
 using expr::OnePlace;
 
-/// The axes in another order, once for what was shuffled before.
+/// A dimshuffle of `x`, merged with the dimshuffles of `x` itself.
 NodeId shuffled(Rewriter& r, NodeId x, Ints pattern) {
   const Arena& arena = r.arena();
   while (arena.op(x).name == "dimshuffle") {
@@ -28,7 +28,7 @@ NodeId shuffled(Rewriter& r, NodeId x, Ints pattern) {
   return same ? x : r.make("dimshuffle", {x}, {{"pattern", pattern}});
 }
 
-/// The value with these sizes.
+/// The value repeated to these sizes.
 NodeId repeated(Rewriter& r, NodeId value, const std::vector<NodeId>& sizes) {
   if (r.arena().same_shape(r.arena().type(value).shape, sizes)) return value;
   std::vector<NodeId> inputs{value};
@@ -36,8 +36,8 @@ NodeId repeated(Rewriter& r, NodeId value, const std::vector<NodeId>& sizes) {
   return r.make(expr::op("alloc"), inputs);
 }
 
-/// An expression at positions. Those of a node's axes are given as nodes over a block of axes: 0, a counter of one axis
-/// of the block, or anything that varies along some of them.
+/// Computes an expression at given positions. The position along each axis of a node is a value over a block of axes:
+/// 0, a counter along one axis of the block, or any node that varies along some of its axes.
 class AtPositions {
  public:
   struct Position {
@@ -51,19 +51,20 @@ class AtPositions {
 
   AtPositions(Rewriter& rewriter, std::vector<NodeId> block) : r_(rewriter), block_(std::move(block)) {}
 
-  /// These conditions hold at the positions.
-  void assume(NodeId condition) { holds_.push_back(condition); }
+  /// States that the condition is true at the positions.
+  void assume(NodeId condition) { true_conditions_.push_back(condition); }
 
-  /// Of a result with all axes of the block (of size 1 where it does not vary), or of none.
+  /// The value of the node at the positions. It has all axes of the block (of size 1 where it does not vary), or none.
   NodeId at(NodeId node, const Positions& positions) {
     const auto key = std::pair(node, positions);
-    if (const auto known = made_.find(key); known != made_.end()) return known->second;
-    // What lies deeper is stored, and read: expressions of users may be of any depth.
-    constexpr int most = 64;
+    if (const auto known = values_.find(key); known != values_.end()) return known->second;
+    // Deeper nodes are stored and read: the depth of users' expressions is not limited.
+    constexpr int max_depth = 64;
     ++depth_;
-    const NodeId result = depth_ > most && !positions.empty() ? read(node, positions) : in_fewest_axes(node, positions);
+    const NodeId result =
+        depth_ > max_depth && !positions.empty() ? read(node, positions) : at_used_axes(node, positions);
     --depth_;
-    made_.emplace(key, result);
+    values_.emplace(key, result);
     return result;
   }
 
@@ -78,12 +79,13 @@ class AtPositions {
  private:
   Arena& arena() { return r_.arena(); }
 
-  static bool moves(const Positions& positions) {
+  static bool is_view(const Positions& positions) {
     return std::ranges::none_of(positions, [](const Position& p) { return p.kind == Position::Kind::node; });
   }
 
-  /// Over those axes of the block alone that positions vary along, so that what several blocks need is one node.
-  NodeId in_fewest_axes(NodeId node, const Positions& positions) {
+  /// Computes the value over the axes of the block along which the positions vary, so that several blocks share one
+  /// node.
+  NodeId at_used_axes(NodeId node, const Positions& positions) {
     std::vector<bool> used(block_.size(), false);
     for (const Position& p : positions) {
       if (p.kind == Position::Kind::counter) used[p.axis] = true;
@@ -105,14 +107,14 @@ class AtPositions {
       if (p.kind == Position::Kind::node) p.node = shuffled(r_, p.node, kept);
     }
     AtPositions small(r_, fewer);
-    small.holds_ = holds_;
+    small.true_conditions_ = true_conditions_;
     small.depth_ = depth_;
     const NodeId value = small.at(node, own);
     return arena().type(value).rank() == 0 ? value : shuffled(r_, value, back);
   }
 
-  /// The positions of an operand of a map: its axes are the last ones, and it is repeated along those of size 1.
-  Positions of_operand(NodeId operand, const Positions& positions) {
+  /// The positions of an operand of a map: its axes are aligned at the end, and broadcast where their size is 1.
+  Positions operand_positions(NodeId operand, const Positions& positions) {
     const auto& shape = arena().type(operand).shape;
     const auto last = std::span(positions).last(shape.size());
     Positions own(last.begin(), last.end());
@@ -123,15 +125,16 @@ class AtPositions {
   }
 
   NodeId make(NodeId node, const Positions& positions) {
-    if (std::ranges::find(holds_, node) != holds_.end()) return arena().scalar(expr::Scalar::of_int(1, DType::bool_));
+    if (std::ranges::find(true_conditions_, node) != true_conditions_.end())
+      return arena().scalar(expr::Scalar::of_int(1, DType::bool_));
     const expr::Op& op = arena().op(node);
     if (positions.empty()) return node;
-    if (moves(positions)) return read(node, positions);
+    if (is_view(positions)) return read(node, positions);
     if (op.kind == Kind::Map) {
       const std::vector<NodeId> inputs(arena().inputs(node).begin(), arena().inputs(node).end());
       std::vector<NodeId> values;
       values.reserve(inputs.size());
-      for (const NodeId input : inputs) values.push_back(at(input, of_operand(input, positions)));
+      for (const NodeId input : inputs) values.push_back(at(input, operand_positions(input, positions)));
       if (op.name == "and" && is_true(values[0])) return values[1];
       if (op.name == "and" && is_true(values[1])) return values[0];
       if (op.name == "where" && is_true(values[0])) return values[1];
@@ -148,7 +151,7 @@ class AtPositions {
     }
     if (op.name == "alloc") {
       const NodeId x = arena().input(node, 0);
-      return at(x, of_operand(x, positions));
+      return at(x, operand_positions(x, positions));
     }
     if (op.name == "sum") {
       if (const NodeId sum = summed(node, positions); sum != expr::no_node) return sum;
@@ -161,7 +164,7 @@ class AtPositions {
     return value && value->i != 0;
   }
 
-  /// A sum, over axes behind those of the block.
+  /// A sum, over new axes after those of the block.
   NodeId summed(NodeId node, const Positions& positions) {
     const NodeId x = arena().input(node, 0);
     const Ints axes = arena().attrs(node).ints("axes");
@@ -184,21 +187,21 @@ class AtPositions {
       inside.push_back(position);
     }
     AtPositions all(r_, larger);
-    all.holds_ = holds_;
+    all.true_conditions_ = true_conditions_;
     all.depth_ = depth_;
     const NodeId value = all.at(x, inside);
     const Ints over = expr::axes_from(std::ssize(block_), std::ssize(axes));
     for (const std::int64_t d : over) {
       if (arena().type(value).rank() != larger.size() ||
           !arena().same_dim(base::nth(arena().type(value).shape, d), base::nth(larger, d)))
-        return expr::no_node;  // what does not vary would have to be counted
+        return expr::no_node;  // a value that does not vary would have to be multiplied by the size
     }
     return r_.make("sum", {value}, {{"axes", over}});
   }
 
-  /// The elements of what cannot be looked into.
+  /// Reads the elements of a stored node: by a dimshuffle or a gather.
   NodeId read(NodeId node, const Positions& positions) {
-    if (moves(positions)) {
+    if (is_view(positions)) {
       Ints pattern(block_.size(), -1);
       for (std::int64_t d = 0; const Position& p : positions) {
         if (p.kind == Position::Kind::counter) pattern[p.axis] = d;
@@ -213,10 +216,9 @@ class AtPositions {
                        : p.kind == Position::Kind::counter ? counter(p.axis)
                                                            : p.node);
     }
-    constexpr std::int64_t clip =
-        2;  // IndexMode::clip: nothing is checked, as the sum asks before whether it is inside
+    constexpr std::int64_t clip = 2;  // IndexMode::clip: no checks, because the sum's condition checks the bounds
     const NodeId read = r_.make(expr::op("gather"), inputs, {{"axes", axes}, {"at", std::int64_t{0}}, {"mode", clip}});
-    // The indices together may have fewer axes than the block.
+    // The indices may have fewer axes than the block.
     const std::size_t rank = arena().type(read).rank();
     if (rank == block_.size()) return read;
     Ints pattern = expr::all_axes(rank);
@@ -225,13 +227,13 @@ class AtPositions {
   }
 
   Rewriter& r_;
-  std::vector<NodeId> block_;  // the sizes of its axes
-  std::vector<NodeId> holds_;
+  std::vector<NodeId> block_;  // sizes of the block's axes
+  std::vector<NodeId> true_conditions_;
   int depth_ = 0;
-  std::map<std::pair<NodeId, Positions>, NodeId> made_;
+  std::map<std::pair<NodeId, Positions>, NodeId> values_;
 };
 
-/// Whether windows are below: sums of others are as well computed with what else their kernels do.
+/// Whether the node depends on windows: sums of other nodes fuse well with the ops around them.
 bool has_windows(const Arena& arena, NodeId node, int depth = 12) {
   if (arena.op(node).kind == Kind::Window) return true;
   const Kind kind = arena.op(node).kind;
@@ -255,10 +257,10 @@ NodeId sum_of_one_place(Rewriter& r, NodeId root) {
   if (std::ranges::all_of(hot, [](const OnePlace* p) { return p == nullptr; }) || !has_windows(arena, x))
     return expr::no_node;
 
-  // The block: all axes but these, and those of size 1.
+  // The block has all other axes, except those of size 1.
   std::vector<NodeId> block;
   AtPositions::Positions positions(shape.size());
-  Ints over, back;  // what is summed of the block, and the axes of the result in it
+  Ints over, back;  // the summed axes of the block, and its axes in the result
   std::int64_t kept = 0;
   using Position = AtPositions::Position;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
@@ -272,12 +274,12 @@ NodeId sum_of_one_place(Rewriter& r, NodeId root) {
   }
   AtPositions all(r, block);
   NodeId inside = expr::no_node;
-  const auto demand = [&](NodeId condition) {
+  const auto require = [&](NodeId condition) {
     inside = inside == expr::no_node ? condition : r.make("and", {inside, condition});
   };
   for (const OnePlace* place : hot) {
     if (place == nullptr) continue;
-    // The position at the block's axes; it must not depend on another of the places.
+    // The position over the block's axes; it must not vary along another of the one-place axes.
     const NodeId position = place->position;
     const auto& own = arena.type(position).shape;
     AtPositions::Positions of_position(own.size());
@@ -291,12 +293,12 @@ NodeId sum_of_one_place(Rewriter& r, NodeId root) {
     const NodeId fits = r.make("and", {r.make("ge", {whole, arena.integer(0)}),
                                        r.make("lt", {whole, arena.representative(shape[place->axis])})});
     const auto in_block = [&](NodeId node) {
-      const NodeId there = all.at(node, of_position);
-      if (arena.type(there).rank() == block.size()) return there;
-      return shuffled(r, there, Ints(block.size(), -1));
+      const NodeId value = all.at(node, of_position);
+      if (arena.type(value).rank() == block.size()) return value;
+      return shuffled(r, value, Ints(block.size(), -1));
     };
     positions[place->axis] = {Position::Kind::node, 0, in_block(whole)};
-    demand(in_block(fits));
+    require(in_block(fits));
   }
   for (const OnePlace* place : hot) {
     if (place != nullptr) all.assume(place->equal);
@@ -314,7 +316,7 @@ NodeId max_at_argmax(Rewriter& r, NodeId root) {
   if (!has_windows(arena, x)) return expr::no_node;
   const std::string_view place_op = arena.op(root).name == "max" ? "argmax" : "argmin";
   const NodeId place = arena.make(place_op, {x}, {{"axes", axes}}, arena.node(root).place);
-  if (!r.is_read(place)) return expr::no_node;  // nobody asks for it
+  if (!r.is_read(place)) return expr::no_node;  // no node needs it
   const std::vector<NodeId> shape = arena.type(x).shape;
   std::vector<NodeId> block;
   AtPositions::Positions positions(shape.size());
@@ -324,7 +326,7 @@ NodeId max_at_argmax(Rewriter& r, NodeId root) {
     positions[axis] = {Position::Kind::counter, block.size()};
     block.push_back(shape[axis]);
   }
-  // The position counts the axes in C order.
+  // The position is the index in C order.
   NodeId rest = place;
   for (std::size_t i = axes.size(); i-- > 0;) {
     const std::size_t axis = base::to_size(axes[i]);

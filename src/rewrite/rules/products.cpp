@@ -1,4 +1,4 @@
-// Products of matrices.
+// Matrix products.
 #include <algorithm>
 #include <bit>
 #include <unordered_map>
@@ -14,7 +14,7 @@ using expr::NodeId;
 
 namespace {
 
-/// What is in memory anyway: an input or a constant, maybe seen through views.
+/// Whether `x` is in memory anyway: an input or a constant, or a view of one.
 bool is_stored(const Arena& arena, NodeId x) {
   while (arena.op(x).name == "dimshuffle") x = arena.input(x, 0);
   return arena.op(x).kind == expr::Kind::Leaf;
@@ -26,11 +26,10 @@ NodeId zeros(Rewriter& r, NodeId like) {
   return r.make(expr::op("alloc"), inputs);
 }
 
-/// Whether (m, k) by (k, n) by (n, p) needs fewer multiplications from the right than from the left, if that can be
-/// told.
+/// Whether (m, k) by (k, n) by (n, p) is known to need fewer multiplications from the right than from the left.
 bool cheaper_from_right(const Arena& arena, NodeId m, NodeId k, NodeId n, NodeId p) {
   const auto a = arena.known(m), b = arena.known(k), c = arena.known(n), d = arena.known(p);
-  // A column at the end makes both products those of a matrix and a column.
+  // With a column at the end, both products are of a matrix and a column.
   if (!a || !b || !c || !d) return d == 1 && c != 1 && a != 1;
   const auto work = [](std::int64_t x, std::int64_t y, std::int64_t z) {
     double all = 1;
@@ -42,7 +41,7 @@ bool cheaper_from_right(const Arena& arena, NodeId m, NodeId k, NodeId n, NodeId
 
 }  // namespace
 
-/// A product of two views that only transpose is a product of the originals, transposed: dot(a.T, b.T).T = dot(b, a).
+/// dot(a, b).T is dot(b.T, a.T), where the transpositions may cancel: dot(a.T, b.T).T = dot(b, a).
 NodeId transpose_of_product(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId product = arena.input(root, 0);
@@ -52,7 +51,7 @@ NodeId transpose_of_product(Rewriter& r, NodeId root) {
   return r.make("dot", {transposed(arena.input(product, 1)), transposed(arena.input(product, 0))});
 }
 
-/// dot(c a, b) is c dot(a, b), where a is in memory: else c costs nothing in the kernel that makes c a.
+/// dot(c a, b) is c dot(a, b), if a is in memory: otherwise the factor c costs nothing in the kernel that computes c a.
 NodeId scaled_product(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   for (std::size_t i = 0; i < 2; ++i) {
@@ -81,7 +80,7 @@ NodeId product_with_zeros(Rewriter& r, NodeId root) {
   return expr::no_node;
 }
 
-/// (m, 1) by (1, n) has nothing to add up: a map, which fuses.
+/// (m, 1) by (1, n) has no sums: it is a map, which fuses.
 NodeId outer_product(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId a = arena.input(root, 0), b = arena.input(root, 1);
@@ -108,15 +107,15 @@ NodeId chain_of_products(Rewriter& r, NodeId root) {
 
 namespace {
 
-/// A product of nothing but one matrix, however it is bracketed.
+/// A product whose factors are all the same matrix, in any order of multiplication.
 struct Power {
   NodeId base = expr::no_node;
   std::int64_t exponent = 0;
-  std::vector<NodeId> products;  // each once; the root is the last
+  std::vector<NodeId> products;  // each product once; the root is last
 };
 
-/// What `root` multiplies; base is no_node if that is not one matrix. Products that others read count as matrices, as
-/// they are computed in any case.
+/// `root` as a power; base is no_node if its factors are not one matrix. Products with other readers count as matrices,
+/// because they are computed in any case.
 Power power_of(const Rewriter& r, const Arena& arena, NodeId root) {
   const auto is_inside = [&](NodeId x) { return arena.op(x).name == "dot" && (x == root || r.one_use(x)); };
   Power power;
@@ -156,7 +155,7 @@ NodeId power_by_squaring(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const Power power = power_of(r, arena, root);
   if (power.base == expr::no_node) return expr::no_node;
-  // The longest product of the chain speaks for all of it.
+  // Only the longest product of a chain is rewritten.
   const NodeId reader = r.only_reader();
   if (reader != expr::no_node && arena.op(reader).name == "dot" &&
       std::ranges::find(arena.inputs(reader), power.base) != arena.inputs(reader).end())

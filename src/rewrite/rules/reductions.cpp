@@ -1,4 +1,4 @@
-// Reductions: over fewer axes, over the axes of what a view shows, and of fewer elements.
+// Rewrites of reductions: over fewer axes, of an operand instead of its view, and of fewer elements.
 #include <algorithm>
 
 #include "expr/axes.hpp"
@@ -12,12 +12,12 @@ using expr::NodeId;
 
 namespace {
 
-/// The dimshuffle of `x` that leaves out `dropped`, which are stated to be 1.
+/// The dimshuffle of `x` that drops the axes `dropped`, whose sizes are 1.
 NodeId without_axes(Rewriter& r, NodeId x, const Ints& dropped) {
   return r.make("dimshuffle", {x}, {{"pattern", expr::other_axes(r.arena().type(x).rank(), dropped)}});
 }
 
-/// Whether the axis of a node of `rank` dimensions is one that `operand`, aligned at the end, lacks or only repeats.
+/// Whether `operand`, aligned at the end of a node of `rank` dimensions, lacks the axis or is broadcast along it.
 bool repeats(const Arena& arena, NodeId operand, std::size_t axis, std::size_t rank) {
   const auto& shape = arena.type(operand).shape;
   return axis + shape.size() < rank || arena.known(shape[axis + shape.size() - rank]) == 1;
@@ -26,7 +26,7 @@ bool repeats(const Arena& arena, NodeId operand, std::size_t axis, std::size_t r
 }  // namespace
 
 /// A reduction over axes of size 1, or over none, only drops them.
-NodeId reduce_nothing(Rewriter& r, NodeId root) {
+NodeId reduce_unit_axes(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId x = arena.input(root, 0);
   Ints left, dropped;
@@ -56,7 +56,7 @@ NodeId reduce_of_reduce(Rewriter& r, NodeId root) {
   return r.make(arena.op(root), std::vector{x}, {{"axes", axes}});
 }
 
-/// sum(x.T, 1) is sum(x, 0): the order of the elements is a matter of the axes reduced, and what is left is shuffled.
+/// sum(x.T, 1) is sum(x, 0): the reduction is of the operand of a dimshuffle, and its result is shuffled.
 NodeId reduce_of_dimshuffle(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId view = arena.input(root, 0);
@@ -79,8 +79,8 @@ NodeId reduce_of_dimshuffle(Rewriter& r, NodeId root) {
   return r.make("dimshuffle", {reduced}, {{"pattern", left}});
 }
 
-/// argmax(softmax(x)) is argmax(x): what rises with x is largest where x is.
-NodeId extreme_of_rising(Rewriter& r, NodeId root) {
+/// argmax(softmax(x)) is argmax(x): an increasing function of x is largest where x is.
+NodeId argmax_of_increasing(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId y = arena.input(root, 0);
   const std::string_view name = arena.op(y).name;
@@ -95,8 +95,8 @@ NodeId extreme_of_rising(Rewriter& r, NodeId root) {
   return r.make(arena.op(root), std::vector{x}, expr::Attrs(arena.attrs(root)));
 }
 
-/// sum(x c) is c sum(x), and sum(x / c) is sum(x) / c, where c is the same along the axes of the sum: one product
-/// instead of many.
+/// sum(x c) is c sum(x), and sum(x / c) is sum(x) / c, if c is the same along the axes of the sum: one product instead
+/// of many.
 NodeId factor_out_of_sum(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId product = arena.input(root, 0);
@@ -123,8 +123,8 @@ NodeId factor_out_of_sum(Rewriter& r, NodeId root) {
   return expr::no_node;
 }
 
-/// The sum of a repeated value is the value times how often it is there, its product that power of it, and its largest
-/// the value itself.
+/// The sum of a repeated value is the value times its count, its product the power by the count, and its maximum the
+/// value.
 NodeId reduce_of_repeated(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId x = arena.input(root, 0);
@@ -148,7 +148,7 @@ NodeId reduce_of_repeated(Rewriter& r, NodeId root) {
     }
     if (axis >= missing) inner.push_back(static_cast<std::int64_t>(axis - missing));
     if (!repeats(arena, value, axis, rank)) continue;
-    // The largest of nothing is an error, and all of nothing is true.
+    // The maximum of no elements is an error, and `all` of none is true.
     if (!counts && arena.known(size).value_or(0) < 1) return expr::no_node;
     count = arena.size_arithmetic("mul", count, size);
     any = true;

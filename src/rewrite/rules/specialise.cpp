@@ -1,4 +1,4 @@
-// Forms that only the generated code gains from.
+// Forms that only help the generated code.
 #include <algorithm>
 #include <cmath>
 
@@ -10,14 +10,14 @@ namespace {
 using expr::Arena;
 using expr::NodeId;
 
-/// x^n for n of 3 to 8 and halves between them: products, and a root, instead of a logarithm and an exponential.
+/// x^n for whole n from 3 to 8 by products, instead of a logarithm and an exponential.
 NodeId small_power(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId x = arena.input(root, 0);
   const auto exponent = arena.scalar_value(arena.input(root, 1));
   const DType dtype = arena.type(root).dtype;
   if (!exponent || arena.type(x).dtype != dtype || is_bool(dtype)) return expr::no_node;
-  if (compute_dtype(dtype) != dtype) return expr::no_node;  // 16 bits would round every product
+  if (compute_dtype(dtype) != dtype) return expr::no_node;  // in 16 bits every product would be rounded
   const double value = exponent->as_double();
   const auto whole = static_cast<int>(std::floor(std::clamp(value, 0.0, 9.0)));
   if (value != whole || whole < 3 || whole > 8) return expr::no_node;
@@ -47,7 +47,7 @@ std::span<const Rule> specialise_rules() {
   static const Rule rules[] = {
       {"transpose-product", "dimshuffle", "", "the product writes the order that is wanted", false,
        transpose_of_product},
-      // Not before the products with it are sorted out: where(c, 1, 0) y is 0 where c fails, whatever y is.
+      // After the rules for products with `where`: where(c, 1, 0) y is 0 if c is false, for all y.
       {"where-one-zero", "where(c, 1, 0) => c", "logical(c)", "a cast"},
       {"pow-small", "pow", "", "products are cheaper than exp and log", false, small_power},
       {"pow-halves", "pow", "", "a root is cheaper than exp and log; but (-inf)^1.5 is inf", true, half_power},

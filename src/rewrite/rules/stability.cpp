@@ -1,5 +1,5 @@
-// Forms that overflow or cancel, replaced by forms that do not. Each rule is tested by value at an extreme point, and
-// backward too: `grad` knows the forms that cannot be mended once they are differentiated
+// Forms that overflow or cancel, replaced by forms that do not. Each rule is tested by value at an extreme point, as is
+// its gradient: `grad` itself replaces the forms that cannot be corrected after differentiation
 // (ops/elementwise/stable_forms.cpp).
 #include <algorithm>
 #include <optional>
@@ -26,7 +26,7 @@ NodeId crossentropy_of_softmax(Rewriter& r, NodeId root) {
   return r.make("crossentropy_logits", {arena.input(p, 0), arena.input(root, 1)});
 }
 
-/// log(p) where p is softmax(x), or parts of it, as of the classes that are right.
+/// log(p) where p is softmax(x), or parts of it, such as the probabilities of the target classes.
 NodeId log_of_parts_of_softmax(Rewriter& r, NodeId p) {
   Arena& arena = r.arena();
   const expr::Op& op = arena.op(p);
@@ -44,7 +44,7 @@ NodeId log_sum_exp(Rewriter& r, NodeId x, const expr::Ints& axes) {
   return x;
 }
 
-/// The axes of a reduction put back: the pattern of the dimshuffle that keepdims makes.
+/// The pattern of the dimshuffle that restores the axes of a reduction, as keepdims does.
 expr::Ints kept_pattern(const expr::Ints& axes, std::int64_t rank) {
   expr::Ints pattern;
   std::int64_t next = 0;
@@ -62,11 +62,11 @@ NodeId uncast(const Arena& arena, NodeId node) {
              : node;
 }
 
-/// A sum of exp(x), or its axes put elsewhere.
+/// A sum of exp(x), or a dimshuffle of it.
 struct Total {
   NodeId x;
   expr::Ints axes;
-  std::optional<expr::Ints> pattern;  // of a dimshuffle of the sum, as keepdims makes one
+  std::optional<expr::Ints> pattern;  // of a dimshuffle of the sum, such as that of keepdims
 };
 std::optional<Total> total_of(const Arena& arena, NodeId root) {
   const NodeId outer = uncast(arena, root);
@@ -89,8 +89,8 @@ NodeId logsumexp_by_hand(Rewriter& r, NodeId root) {
   return total->pattern ? r.make("dimshuffle", {result}, {{"pattern", *total->pattern}}) : result;
 }
 
-/// exp(x) / sum(exp(x)) as users write it. A total without its axes is repeated along the first ones, so these must be
-/// the ones that it was summed over.
+/// exp(x) / sum(exp(x)) as users write it. A total without the summed axes is broadcast along the first axes, so the
+/// summed axes must be the first ones.
 NodeId softmax_by_hand(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId e = arena.input(root, 0);
@@ -127,7 +127,7 @@ std::span<const Rule> stability_rules() {
       {"sigmoid-minus-one", "sub(sigmoid(x), 1) => neg(sigmoid(neg(x)))", "", "cancels for x above 17"},
       {"sigmoid-minus-one-add", "add(sigmoid(x), -1) => neg(sigmoid(neg(x)))", "", "cancels for x above 17"},
       {"softplus-by-hand", "log1p(exp(x)) => softplus(x)", "", "exp overflows"},
-      // What 1 - exp(x) has become, and as it is written; far below 0 -expm1(x) is 1.
+      // The canonical form of log(1 - exp(x)), and its form with log1p; far below 0, -expm1(x) is 1.
       {"log1mexp", "log(neg(expm1(x))) => log1mexp(x)", "float(x)", "log of 1 for x far below 0"},
       {"log1mexp-log1p", "log1p(neg(exp(x))) => log1mexp(x)", "float(x)", "log of 0 for x near 0"},
       {"log-expm1", "log(expm1(x)) => add(x, log1mexp(neg(x)))", "float(x)", "exp overflows"},
@@ -154,7 +154,7 @@ std::span<const Rule> stability_rules() {
        true},
       {"log-erfc", "log(erfc(x)) => where(ge(x, 1), sub(log(erfcx(x)), sqr(x)), log1p(neg(erf(x))))", "float(x)",
        "log of 0 for x above 10"},
-      // As the logarithm of a normal distribution has it.
+      // As in the logarithm of the normal distribution function.
       {"log-erfc-mul", "log(mul(erfc(x), c:const)) => add(log(erfc(x)), {log(c)})", "float(x)", "erfc underflows"},
       {"log-erfc-div", "log(true_divide(erfc(x), c:const)) => sub(log(erfc(x)), {log(c)})", "float(x)",
        "erfc underflows; but c may be -0", true},
@@ -175,7 +175,7 @@ std::span<const Rule> stability_rules() {
       {"argmax-rising", "argmax | argmin", "",
        "which x is largest, where rounding makes several of its images equal; "
        "but these may be nan for an infinite x",
-       true, extreme_of_rising},
+       true, argmax_of_increasing},
   };
   return rules;
 }
