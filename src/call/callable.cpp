@@ -76,7 +76,7 @@ void Callable::run_by_reference() {
 bool Callable::run_plan(Placed& where, bool briefly) {
   const CompiledFunction& f = *function_;
   runtime::BoundPlan* last = f.verified() ? nullptr : where.plans.find_last(*where.executable, arrays_);
-  if (briefly && (last == nullptr || !last->brief())) return false;
+  if (briefly && (last == nullptr || !last->is_tiny())) return false;
   if (f.verified()) {
     // In-place work overwrites copies, so that a rejected result has changed nothing.
     copies_of_updated_.reserve(f.update_of.size());  // pointers to elements must stay valid
@@ -88,9 +88,9 @@ bool Callable::run_plan(Placed& where, bool briefly) {
   runtime::BoundPlan& plan =
       last != nullptr ? *last : where.plans.find_or_bind(f, where.executable, arrays_, run_counts_);
   if (last_run_ != where.executable) last_run_ = where.executable;
-  const bool brief = plan.brief() && !f.verified();
+  const bool brief = plan.is_tiny() && !f.verified();
   if (brief != brief_.load(std::memory_order_relaxed)) brief_.store(brief, std::memory_order_relaxed);
-  arrays_.kept_outputs = briefly;
+  arrays_.reuse_outputs = briefly;
   try {
     plan.run(arrays_, workspace_, run_counts_);
   } catch (const runtime::GuardFailure& failure) {
@@ -169,7 +169,7 @@ struct Callable::Release {
     arrays.versions.clear();
     self.arguments_.release();
     self.copies_of_updated_.clear();
-    if (!arrays.kept_outputs) arrays.outputs.clear();
+    if (!arrays.reuse_outputs) arrays.outputs.clear();
     arrays.held.clear();
     self.shared_.release();
   }

@@ -14,7 +14,7 @@ using expr::Arena;
 using expr::Core;
 using kernel::Kernel;
 
-/// sum of coefficient[axis] * axis, plus offset; all host nodes.
+/// The sum of coefficient[axis] * axis, plus offset; all are host nodes.
 struct Affine {
   std::map<std::size_t, NodeId> coefficients;
   NodeId offset;
@@ -29,8 +29,8 @@ class Analyser {
     const NodeId nodes = body().size();
     for (NodeId id = 0; id < nodes; ++id) add_load(id);
     for (const kernel::Store& store : result_.kernel.stores) add_access(store.operand, true, store.index);
-    for (NodeId id = 0; id < nodes && result_.kernel.family == kernel::Family::pointwise; ++id) add_turn(id);
-    find_host();  // of the nodes that were added
+    for (NodeId id = 0; id < nodes && result_.kernel.family == kernel::Family::pointwise; ++id) add_switch(id);
+    find_host();  // including the nodes that were added
     result_.inner = kernel::depends_on_inner(result_.kernel);
     find_explicit();
     find_wrapping();
@@ -117,11 +117,11 @@ class Analyser {
     result_.accesses.push_back(std::move(access));
   }
 
-  /// Where the node is a comparison of the index along one axis with a host value.
-  void add_turn(NodeId id) {
+  /// Adds the node if it is a comparison of the index along one axis with a host value.
+  void add_switch(NodeId id) {
     constexpr std::tuple<Core, std::string_view, bool> comparisons[] = {
         {Core::lt, "<", false}, {Core::ge, ">=", false}, {Core::le, "<=", true}, {Core::gt, ">", true}};
-    for (const auto& [core, sign, behind] : comparisons) {
+    for (const auto& [core, sign, after_equal] : comparisons) {
       if (!body().op(id).is(core)) continue;
       const NodeId left = body().input(id, 0), right = body().input(id, 1);
       if (body().type(left).dtype != DType::int64 || body().type(right).dtype != DType::int64) return;
@@ -129,11 +129,11 @@ class Analyser {
       if (!moving || !limit || moving->coefficients.size() != 1 || !limit->coefficients.empty()) return;
       const auto [axis, coefficient] = *moving->coefficients.begin();
       if (body().known(coefficient) == 1)
-        result_.turns.emplace(id, Turn{axis, moving->offset, limit->offset, sign, behind});
+        result_.switches.emplace(id, ConditionSwitch{axis, moving->offset, limit->offset, sign, after_equal});
     }
   }
 
-  /// Axes and sizes that values, checks and other than affine indices use.
+  /// Finds the axes and sizes that values, checks and indices that are not affine use.
   void find_explicit() {
     Kernel& kernel = result_.kernel;
     std::vector<bool> used(body().size(), false);

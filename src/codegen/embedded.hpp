@@ -1,5 +1,5 @@
-// The files of codegen_templates/, put into the library when it is built (cmake/embed.cmake), so that no file has to be
-// found at run time and none can be put in its place.
+// The files of codegen_templates/, embedded in the library when it is built (cmake/embed.cmake). The library therefore
+// reads no template files at run time, and nobody can replace them.
 #pragma once
 
 #include <span>
@@ -12,9 +12,9 @@ struct EmbeddedFile {
   std::string_view text;
 };
 
-/// All of them, sorted by path.
+/// All embedded files, sorted by path.
 std::span<const EmbeddedFile> embedded_files();
-/// The text of one; InternalError where there is none of that path.
+/// The text of the file with that path; InternalError if there is none.
 std::string_view embedded_file(std::string_view path);
 
 }  // namespace croton::codegen

@@ -18,7 +18,7 @@ std::string name_of(Target target) { return target == Target::cpu ? "cpu" : "cud
 
 std::string commented(const std::vector<std::string>& lines) {
   std::string text;
-  for (const std::string& line : lines) text += "// " + harmless(line) + "\n";
+  for (const std::string& line : lines) text += "// " + sanitized(line) + "\n";
   return text;
 }
 
@@ -61,7 +61,8 @@ Text Emitter::run(const std::vector<std::string>& comment) {
   text.digest = base::to_hex(base::hash128(made.code + name_of(target_)));
   text.name = fmt::format("{}_{}", kernel::name_of(kernel_.family), text.digest.substr(0, 12));
   text.code = commented(comment);
-  // The entries are C functions at the top, which is where launchers look; the rest has a namespace of its own.
+  // The entries are C functions in the global namespace, where launchers look them up; everything else is in
+  // a separate namespace.
   text.code += fmt::format("namespace {}_text {{\n\n", text.name) + made.shown +
                fmt::format("\n}}  // namespace {}_text\n\n", text.name) + entries(text.name);
   text.parameters = std::move(made.parameters);
@@ -112,7 +113,7 @@ std::string_view embedded_file(std::string_view path) {
   throw InternalError(fmt::format("the template {} is not embedded", path));
 }
 
-bool has_text_of_user(std::string_view code) { return code.find("CT_DEVICE auto user_") != code.npos; }
+bool has_user_text(std::string_view code) { return code.find("CT_DEVICE auto user_") != code.npos; }
 
 Text emit(const Part& part, Target target) {
   const base::StageTimer timer(base::Stage::emit);

@@ -1,9 +1,9 @@
-// The emitter: a kernel and a variant become text. One functor serves every device; the template around it differs.
-// Several pointwise kernels may become one text, which one launch runs; equal ones share their functor.
+// The emitter: turns a kernel and a variant into text. The functor is the same for every device; the template around it
+// differs. Several pointwise kernels can become one text for one launch; equal kernels share a functor.
 //
-// How to read the generated text: `pA` is the pointer of access A, `sA_M` its stride along merged axis M, `nM` the size
-// of that axis and `iM` the index along it; `eK` is a size that the kernel uses as a number, `rS` what reduction stage
-// S found, `vN` a value. Names of the user appear in comments only, with everything removed that could end a comment.
+// Names in the generated text: `pA` is the pointer of access A, `sA_M` its stride along merged axis M, `nM` the size of
+// that axis and `iM` the index along it; `eK` is a size that the kernel uses as a number, `rS` the result of reduction
+// stage S, `vN` a value. Names of the user appear only in comments, without characters that could end a comment.
 #pragma once
 
 #include "codegen/schedule.hpp"
@@ -19,7 +19,7 @@ namespace croton::codegen {
 
 enum class Target : std::uint8_t { cpu, cuda };
 
-/// One parameter of the launch, in the order of the struct Params; all are eight bytes.
+/// One parameter of the launch, in the order of the struct Params. Each has eight bytes.
 struct Parameter {
   enum class Kind : std::uint8_t {
     pointer,
@@ -31,78 +31,80 @@ struct Parameter {
     last_tile,
     points,
     // Of loops:
-    matrix,  // a number of a product
-    motion,  // of the pointer of an access
-    loop,    // of the loop itself
+    matrix,  // a number of a product (MatrixNumber)
+    motion,  // a word of the motion of an access's pointer
+    loop,    // a number of the loop itself (LoopNumber)
   };
   Kind kind;
   std::size_t access = 0;  // pointer, stride, motion
-  std::size_t index = 0;   // size: merged axis; stride: position in Launch::strides[access]; extent: number; of a loop:
-                           // which of the numbers of the struct, in order
-  std::size_t part = 0;    // of which kernel, where the text holds several
+  std::size_t index = 0;   // size: the merged axis; stride: the position in Launch::strides[access]; extent: its
+                           // number; kinds of loops: the position in the struct of numbers
+  std::size_t part = 0;    // the kernel that it belongs to, if the text has several
 };
 
-/// A kernel and how its operands lie.
+/// A kernel and the variant for the layouts of its operands.
 struct Part {
   const Analysis* analysis;
   const Variant* variant;
-  std::vector<std::string> comment = {};  // lines put above the kernel, such as the user's expression
+  std::vector<std::string> comment = {};  // lines above the kernel, such as the user's expression
 };
 
 struct Text {
-  std::string name;    // of the entry: family and hash of the code
-  std::string code;    // what is compiled, comments included; without the prelude
-  std::string digest;  // of the code without comments, and the target
+  std::string name;    // of the entry: the family and a hash of the code
+  std::string code;    // the text to compile, with comments, without the prelude
+  std::string digest;  // of the code without comments and of the target
   std::vector<Parameter> parameters;
-  std::size_t state_bytes = 0;  // split: workspace for one part
+  std::size_t state_bytes = 0;  // split: the workspace of one part
 };
 
+/// The text of one kernel.
 Text emit(const Part& part, Target target);
-/// Of a split kernel: workspace for one part.
+/// The workspace of a split kernel for one part, in bytes.
 std::size_t split_state_bytes(const Analysis& analysis);
-/// Whether code has the body of an operation of the user in it (croton/op.hpp): if that does not compile, the mistake
-/// is the user's.
-bool has_text_of_user(std::string_view code);
-/// One text for several pointwise kernels without checks. Tiles of `group_tile` points are its items.
+/// Whether the code contains the body of a user-defined operation (croton/op.hpp). A compile error is then
+/// the user's mistake.
+bool has_user_text(std::string_view code);
+/// One text for several pointwise kernels without checks. Its items are tiles of `group_tile` points.
 Text emit_group(std::span<const Part> parts, Target target);
 
-/// How the address of a pointer in a loop goes on.
+/// The motion of a pointer in a loop: how its address depends on the share and on the step.
 enum class Motion : std::uint8_t {
   none,
-  rows,  // with the rows of a share
-  line,  // and from step to step
-  ring,  // the same, round and round
+  rows,  // it depends on the share's first row
+  line,  // and advances from step to step
+  ring,  // and advances in a ring of slots
 };
-/// What runs in each step of a loop: a kernel, or a product of two matrices.
+/// A part of each step of a loop: a kernel, or a product of two matrices.
 struct LoopPart {
-  const Analysis* analysis = nullptr;  // null: a product, of this dtype
+  const Analysis* analysis = nullptr;  // null: a product of `dtype`
   const Variant* variant = nullptr;    // without tiles
   DType dtype = DType::float32;
-  std::vector<Motion> motions;  // per access; of a product: left, right, result
-  bool meets = true;            // others may read what it gives, or overwrite what it reads, behind it
+  std::vector<Motion> motions;  // per access; for a product: left, right, result
+  bool sync_after = true;       // threads wait after it: later parts read its results or overwrite its inputs
   std::vector<std::string> comment = {};
 };
 struct LoopParts {
   std::vector<LoopPart> parts;
-  /// The first axis of all parts is shared out; else there is one share.
-  bool shared_out = false;
-  /// All blocks of a cooperative launch work on each part, and meet between them. Only then may a part be a split one.
+  /// Whether the first axis of all parts is partitioned into shares; else there is one share.
+  bool partitioned = false;
+  /// Whether all blocks of a cooperative launch work on each part, with grid barriers between parts. Only then a part
+  /// may be a split kernel.
   bool of_grid = false;
-  /// Of the number that ends the loop, if there is one.
+  /// The dtype of the condition that ends the loop, if there is one.
   std::optional<DType> condition;
 };
-/// One text for all steps of a loop. Shares are its items.
+/// One text for all steps of a loop. Its items are shares.
 Text emit_loop(const LoopParts& loop, Target target);
-/// The numbers of a loop in Parameter::index: addresses of the condition, of where the number of steps goes, and of the
-/// words by which blocks meet.
-enum class LoopNumber : std::uint8_t { steps, rows, all_rows, condition, done, meeting };
-/// Of a product.
+/// The numbers of a loop, in Parameter::index. `condition`, `done` and `grid_barrier` are addresses: of the condition,
+/// of the number of steps that were run, and of the words of the grid barrier.
+enum class LoopNumber : std::uint8_t { steps, rows, all_rows, condition, done, grid_barrier };
+/// The numbers of a product, in Parameter::index.
 enum class MatrixNumber : std::uint8_t { rows, inner, columns, a_row, a_inner, b_inner, b_column, c_row };
 
-/// The most that the parameters of a launch may take, in bytes, on every GPU. A group that needs more is cut.
+/// The maximal size of the parameters of a launch, in bytes, on every GPU. A group that needs more is split.
 inline constexpr std::size_t max_parameter_bytes = 4096;
 
-/// The text in front of every kernel of that family: device header, numbers, functions, combiners, template.
+/// The text before every kernel of that target: device header, numbers, functions, combiners, templates.
 std::string prelude(Target target, bool simulator = false);
 
 }  // namespace croton::codegen

@@ -1,4 +1,4 @@
-// The body of contractions.
+// The functor of contractions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace croton::codegen {
 
-void Emitter::walk_on(const std::string& fast, std::string_view by, const std::vector<std::size_t>& axes) {
+void Emitter::advance(const std::string& fast, std::string_view by, const std::vector<std::size_t>& axes) {
   std::string text = fmt::format("{0} += {1}; if ({0} == p.n{2}) {{ {0} = 0;", fast, by, axes.back());
   for (std::size_t k = axes.size() - 1; k-- > 0;)
     text += k == 0 ? fmt::format(" ++i{};", axes[k]) : fmt::format(" if (++i{0} == p.n{0}) {{ i{0} = 0;", axes[k]);
@@ -34,10 +34,10 @@ void Emitter::by_runs(const std::vector<std::size_t>& outer, const std::vector<s
         element();
       });
       line("}");
-      walk_on(fmt::format("s{}", fast), "run", along);
+      advance(fmt::format("s{}", fast), "run", along);
     });
     line("}");
-    walk_on(fmt::format("i{}", outer.back()), "1", outer);
+    advance(fmt::format("i{}", outer.back()), "1", outer);
   });
   line("}");
 }

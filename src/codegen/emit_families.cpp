@@ -9,7 +9,7 @@
 
 namespace croton::codegen {
 
-Emitter::Kept Emitter::find_kept() const {
+Emitter::CachedValue Emitter::find_cached() const {
   if (target_ != Target::cpu || kernel_.stages.empty() || !kernel_.checks.empty()) return {};
   std::vector<std::size_t> stores;
   for (std::size_t s = 0; s < kernel_.stores.size(); ++s) {
@@ -25,10 +25,10 @@ Emitter::Kept Emitter::find_kept() const {
   for (NodeId id = body_.size(); id-- > 0;) {
     const expr::MapInfo* map = body_.op(id).map;
     if (!in_stage[id] || !in_store[id] || !analysis_.inner[id] || body_.type(id).dtype != dtype) continue;
-    if (map == nullptr || map->cost < worth_keeping) continue;
-    const std::vector<bool> behind = needed_for(stored, id);
+    if (map == nullptr || map->cost < min_cached_cost) continue;
+    const std::vector<bool> after = needed_for(stored, id);
     bool reads = false;
-    for (const auto& [load, at] : analysis_.load_access) reads = reads || (behind[load] && analysis_.inner[load]);
+    for (const auto& [load, at] : analysis_.load_access) reads = reads || (after[load] && analysis_.inner[load]);
     if (!reads) return {id, access};
   }
   return {};
@@ -49,56 +49,57 @@ std::vector<bool> Emitter::needed_for(NodeId root, NodeId known) const {
 }
 
 void Emitter::value_lambda(const std::string& head, const kernel::Stage& stage, const std::string& arguments,
-                           const std::string& tail, const Kept& kept) {
+                           const std::string& tail, const CachedValue& cached) {
   line(fmt::format("{}[&]({}) CT_INLINE {{", head, arguments));
   block([&] {
     inner_index();
     declare({stage.value}, false);
-    if (kept.value != expr::no_node) line(fmt::format("{} = {};", address(kept.access), operand(kept.value)));
+    if (cached.value != expr::no_node) line(fmt::format("{} = {};", address(cached.access), operand(cached.value)));
     line(fmt::format("return {};", operand(stage.value)));
   });
   line("}" + tail);
 }
 
-std::vector<Turn> Emitter::find_turns() {
+std::vector<ConditionSwitch> Emitter::find_switches() {
   if (target_ != Target::cpu || axes_.empty() || axes_.back()->axes.size() != 1) return {};
   std::vector<NodeId> targets = targets_of(false);
   for (const kernel::Store& store : kernel_.stores)
     targets.insert(targets.end(), store.index.begin(), store.index.end());
-  std::vector<Turn> turns;
+  std::vector<ConditionSwitch> switches;
   for (const NodeId id : needed_by(targets)) {
-    const auto found = analysis_.turns.find(id);
-    if (found == analysis_.turns.end() || found->second.axis != axes_.back()->axes[0]) continue;
-    turned_.insert(id);
-    const auto same_place = [&](const Turn& other) {
-      const Turn& own = found->second;
-      return std::tuple(own.offset, own.limit, own.behind) == std::tuple(other.offset, other.limit, other.behind);
+    const auto found = analysis_.switches.find(id);
+    if (found == analysis_.switches.end() || found->second.axis != axes_.back()->axes[0]) continue;
+    switched_.insert(id);
+    const auto same_place = [&](const ConditionSwitch& other) {
+      const ConditionSwitch& own = found->second;
+      return std::tuple(own.offset, own.limit, own.after_equal) ==
+             std::tuple(other.offset, other.limit, other.after_equal);
     };
-    if (std::ranges::none_of(turns, same_place)) turns.push_back(found->second);
+    if (std::ranges::none_of(switches, same_place)) switches.push_back(found->second);
   }
-  return turns;
+  return switches;
 }
 
 void Emitter::emit_pointwise() {
   const std::size_t count = axes_.size();
   line(fmt::format("CT_MEMBER ct::index width() const {{ return {}; }}",
                    count == 0 ? "1" : fmt::format("p.n{}", count - 1)));
-  const std::vector<Turn> turns = find_turns();
+  const std::vector<ConditionSwitch> switches = find_switches();
   std::vector<NodeId> places;
-  for (const Turn& turn : turns) places.insert(places.end(), {turn.offset, turn.limit});
-  if (!turns.empty()) {
+  for (const ConditionSwitch& change : switches) places.insert(places.end(), {change.offset, change.limit});
+  if (!switches.empty()) {
     line("CT_MEMBER ct::index turn(ct::index column, ct::index stop) const {");
     block([&] {
       declare(places, false);
-      for (const Turn& turn : turns)
-        line(fmt::format("stop = ct::turn(column, {}, {}, {}, stop);", operand(turn.offset), operand(turn.limit),
-                         turn.behind ? 1 : 0));
+      for (const ConditionSwitch& change : switches)
+        line(fmt::format("stop = ct::turn(column, {}, {}, {}, stop);", operand(change.offset), operand(change.limit),
+                         change.after_equal ? 1 : 0));
       line("return stop;");
     });
     line("}");
   }
   line(fmt::format("CT_MEMBER void element(ct::index{}, ct::index column{}) const {{", count <= 1 ? "" : " row",
-                   turns.empty() ? "" : ", ct::index start"));
+                   switches.empty() ? "" : ", ct::index start"));
   block([&] {
     declare(places, false);
     if (count >= 2) split_index("row", 0, count - 1);
@@ -106,7 +107,7 @@ void Emitter::emit_pointwise() {
       line(fmt::format("const ct::index i{} = column;", count - 1));
     else
       line("(void)column;");
-    // Without inner axes everything is "once a point", and the point is the element.
+    // Without inner axes everything runs once per point, and a point is one element.
     stores_and_checks(false);
   });
   line("}");
@@ -149,13 +150,13 @@ void Emitter::emit_row() {
   block([&] {
     if (variant_.parallel.empty()) line("(void)position;");
     split_index("position", 0, variant_.parallel.size());
-    const Kept kept = find_kept();
+    const CachedValue cached = find_cached();
     line(fmt::format("const ct::index length = {};", product(variant_.parallel.size(), variant_.inner.size())));
     for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
       available_stages_ = s;
       declare({kernel_.stages[s].value}, true);
       value_lambda(fmt::format("const auto r{} = team.template reduce<{}>(length, ", s, combiner(kernel_.stages[s])),
-                   kernel_.stages[s], "ct::index k", ");", s + 1 == kernel_.stages.size() ? kept : Kept());
+                   kernel_.stages[s], "ct::index k", ");", s + 1 == kernel_.stages.size() ? cached : CachedValue());
     }
     available_stages_ = kernel_.stages.size();
     if (any_by_element(true)) {
@@ -163,10 +164,10 @@ void Emitter::emit_row() {
       line("team.each(length, [&](ct::index k) CT_INLINE {");
       block([&] {
         inner_index();
-        if (kept.value != expr::no_node) {
+        if (cached.value != expr::no_node) {
           const std::string name = fmt::format("v{}", next_value_++);
-          line(fmt::format("const auto {} = {};", name, read(kept.access)), "kept by the last reduction");
-          names_[kept.value] = name;
+          line(fmt::format("const auto {} = {};", name, read(cached.access)), "kept by the last reduction");
+          names_[cached.value] = name;
         }
         stores_and_checks(true);
       });

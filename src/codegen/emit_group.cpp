@@ -1,4 +1,4 @@
-// Several pointwise kernels as one text.
+// emit_group: several pointwise kernels as one text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace croton::codegen {
 
 Text emit_group(std::span<const Part> parts, Target target) {
   const base::StageTimer timer(base::Stage::emit);
-  // The different functors, and which parts use them.
+  // The distinct functors, and the parts that use them.
   struct Body {
     Functor functor;
     std::vector<std::size_t> parts;
@@ -31,7 +31,7 @@ Text emit_group(std::span<const Part> parts, Target target) {
 
   Text text;
   std::string hashed = name_of(target), functors, members, choice;
-  std::vector<std::size_t> order;  // of the parts in Params
+  std::vector<std::size_t> order;  // the parts, in the order of Params
   for (std::size_t b = 0; b < bodies.size(); ++b) {
     const Body& body = bodies[b];
     hashed += body.functor.code + fmt::format(" {}", body.parts.size());

@@ -1,5 +1,5 @@
-// All steps of a loop as one text: the parts of a step one after another, in a loop over the steps. What moves from
-// step to step are addresses: of elements of sequences, of rows of states, of results.
+// emit_loop: all steps of a loop as one text, with the parts of a step one after the other in a loop over the steps.
+// Addresses change from step to step: those of elements of sequences, of rows of states and of results.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class LoopEmitter {
       number(LoopNumber::condition, fmt::format("const {}* stop", stored_type(*loop_.condition)));
       number(LoopNumber::done, "ct::index* done");
     }
-    if (loop_.of_grid) number(LoopNumber::meeting, "unsigned int* meeting");
+    if (loop_.of_grid) number(LoopNumber::grid_barrier, "unsigned int* meeting");
     const std::string body = steps();
     text_.digest = base::to_hex(base::hash128(name_of(target_) + hashed_ + members_ + body));
     text_.name = fmt::format("loop_{}", text_.digest.substr(0, 12));
@@ -97,7 +97,7 @@ class LoopEmitter {
     }
   }
 
-  /// Parallel points of a kernel part, as they are in a share.
+  /// The number of parallel points of a kernel part, in a share.
   std::string points(std::size_t i) const {
     std::string product;
     for (std::size_t m = 0; m < loop_.parts[i].variant->parallel.size(); ++m)
@@ -124,17 +124,17 @@ class LoopEmitter {
     for (std::size_t i = 0; i < loop_.parts.size(); ++i) {
       const LoopPart& part = loop_.parts[i];
       before += fmt::format("    part{0}::Params a{0} = p.a{0};\n", i);
-      // The size of the first axis is that for one row.
-      if (loop_.shared_out) before += fmt::format("    a{0}.n0 = p.a{0}.n0 * rows;\n", i);
+      // The parameter for the size of the first axis is its size for one row.
+      if (loop_.partitioned) before += fmt::format("    a{0}.n0 = p.a{0}.n0 * rows;\n", i);
       for (std::size_t a = 0; a < part.motions.size(); ++a) {
         const std::string name = fmt::format("{}_{}", i, a),
                           to = fmt::format("a{0}.p{1} = ct::moved(p.a{0}.p{1}, ", i, a),
-                          row = loop_.shared_out ? fmt::format("first * p.m{}.row", name) : "";
+                          row = loop_.partitioned ? fmt::format("first * p.m{}.row", name) : "";
         switch (part.motions[a]) {
           case Motion::none:
             break;
           case Motion::rows:
-            if (loop_.shared_out) before += fmt::format("    {}{});\n", to, row);
+            if (loop_.partitioned) before += fmt::format("    {}{});\n", to, row);
             break;
           case Motion::line:
             moves += fmt::format("      {}{}{}t * p.m{}.step);\n", to, row, row.empty() ? "" : " + ", name);
@@ -149,7 +149,7 @@ class LoopEmitter {
       if (part.analysis == nullptr && target_ == Target::cpu)
         before += fmt::format("    ct::make_panels(a{}, share);\n", i);
       calls += call(i);
-      if (part.meets) calls += "      crew.sync();\n";
+      if (part.sync_after) calls += "      crew.sync();\n";
     }
     if (loop_.condition) {
       calls += fmt::format(
@@ -161,7 +161,7 @@ class LoopEmitter {
         "  // All steps for the rows of one share.\n"
         "  template <class Crew>\n"
         "  CT_MEMBER void steps(const Crew& crew, ct::index share) const {\n";
-    if (loop_.shared_out) {
+    if (loop_.partitioned) {
       text +=
           "    const ct::index first = share * p.rows, left = p.all_rows - first;\n"
           "    const ct::index rows = left < p.rows ? left : p.rows;\n";

@@ -35,7 +35,7 @@ void Emitter::line(std::string_view code, std::string_view comment) {
 std::string Emitter::origin_of(NodeId id) const {
   const expr::Origin& origin = body_.origin(id);
   if (!origin.where.known()) return "";
-  return harmless(
+  return sanitized(
       fmt::format("{}{}{}", origin.name, origin.name.empty() ? "" : ", ", base::file_and_line(origin.where)));
 }
 
@@ -149,10 +149,11 @@ std::string Emitter::converted(NodeId id, DType to) const {
 std::string Emitter::expression(NodeId id) {
   const expr::Op& op = body_.op(id);
   const auto inputs = body_.inputs(id);
-  if (turned_.contains(id)) {
-    const Turn& turn = analysis_.turns.at(id);
-    const bool moved = body_.known(turn.offset) != 0;
-    return fmt::format("start{} {} {}", moved ? " + " + operand(turn.offset) : "", turn.sign, operand(turn.limit));
+  if (switched_.contains(id)) {
+    const ConditionSwitch& change = analysis_.switches.at(id);
+    const bool moved = body_.known(change.offset) != 0;
+    return fmt::format("start{} {} {}", moved ? " + " + operand(change.offset) : "", change.sign,
+                       operand(change.limit));
   }
   if (op.is(Core::load)) return read(analysis_.load_access.at(id));
   if (op.is(Core::load_if)) {
@@ -162,7 +163,7 @@ std::string Emitter::expression(NodeId id) {
   if (op.is(Core::cast)) {
     const DType to = body_.type(id).dtype;
     std::string value = converted(inputs[0], to);
-    // A cast to a storage type rounds now; other results of 16 bits are rounded when they are stored.
+    // A cast to a 16-bit type rounds here; other results of 16 bits are rounded when they are stored.
     if (compute_dtype(to) != to) return fmt::format("ct::to_float(ct::from_float<{}>({}))", stored_type(to), value);
     return value;
   }
@@ -219,7 +220,7 @@ std::set<NodeId> Emitter::needed_by(std::vector<NodeId> pending) const {
   while (!pending.empty()) {
     const NodeId id = pending.back();
     pending.pop_back();
-    if (!has_name(id) || names_.contains(id) || !needed.insert(id).second || turned_.contains(id)) continue;
+    if (!has_name(id) || names_.contains(id) || !needed.insert(id).second || switched_.contains(id)) continue;
     if (analysis_.is_affine_load(id)) {
       if (body_.op(id).is(Core::load_if)) pending.push_back(body_.input(id, 0));
       continue;  // the address needs no index nodes

@@ -1,5 +1,6 @@
-// Writes the functor of a kernel: its struct of parameters, and the struct Body that a template of its family runs.
-// What all families share is in emitter.cpp; how each one walks its axes in emit_families.cpp and emit_contract.cpp.
+// Emitter: writes the functor of a kernel, which is its struct of parameters and the struct Body that the template
+// of its family runs. The code for all families is in emitter.cpp, the loops of each family are in
+// emit_families.cpp and emit_contract.cpp.
 #pragma once
 
 #include <map>
@@ -16,46 +17,47 @@ namespace croton::codegen {
 class Emitter {
  public:
   Emitter(const Analysis& analysis, const Variant& variant, Target target, bool in_grid = false);
-  /// struct Params and struct Body.
+  /// The text of struct Params and struct Body.
   Functor functor();
-  /// These and the entries; `comment` stands above them.
+  /// The functor and the entries, after the lines of `comment`.
   Text run(const std::vector<std::string>& comment);
 
  private:
   // ---- text ----
-  /// Code counts for the digest, comments do not: a line added to the user's program keeps the cache warm.
+  /// Writes a line. The comment is not part of the digest, so that a new line in the user's program does not invalidate
+  /// the cache.
   void line(std::string_view code, std::string_view comment = "");
   std::string origin_of(NodeId id) const;
-  /// What operations of the user bring along, each text once.
+  /// The support code of user-defined operations, each text once.
   std::string support_text() const;
 
   // ---- parameters ----
   void parameters();
 
   // ---- addresses and values ----
-  /// A kernel axis as its index; it is alone in its merged axis, or it would not be asked for.
+  /// The index variable of a kernel axis, which is not merged with others because it is used as a number.
   std::string axis_name(std::size_t k) const;
-  /// The first access that walks the same operand by the same strides, from another place perhaps: elements of one
-  /// window do, and their addresses are found once.
+  /// The first access to the same operand with the same strides, possibly with another offset. The accesses to elements
+  /// of one window have this form, and share the computation of their addresses.
   std::size_t stride_owner(std::size_t a) const;
   std::string address(std::size_t a);
   DType dtype_of(std::size_t a) const { return analysis_.operand_of(a).dtype; }
   bool is_staged(std::size_t a) const { return variant_.tiled() && variant_.staged[a]; }
   std::string read(std::size_t a);
-  /// What stands for a node in an expression: its name, or a literal.
+  /// A node as an operand of an expression: its name, or a literal.
   std::string operand(NodeId id) const;
   std::string converted(NodeId id, DType to) const;
   std::string expression(NodeId id);
 
   // ---- statements ----
-  /// Nodes that are the same for all elements of a point, and may be computed once in front of them.
+  /// Finds nodes that are the same for all elements of a point and can be computed once, before the elements.
   void find_point_level();
   bool has_name(NodeId id) const;
-  /// What the targets need and is not declared yet.
+  /// The nodes that the targets need and that are not declared yet.
   std::set<NodeId> needed_by(std::vector<NodeId> pending) const;
-  /// Declares that. `only_point_level`: the part that may stand in front of the elements.
+  /// Declares these nodes. `only_point_level`: only those that can be computed before the elements.
   void declare(const std::vector<NodeId>& targets, bool only_point_level);
-  /// Names declared inside a block are forgotten at its end.
+  /// Writes an indented block. Names declared inside are not visible after it.
   template <class F>
   void block(F inside) {
     const auto outer = names_;
@@ -69,7 +71,7 @@ class Emitter {
   static bool is_guard(const kernel::Check& c) { return c.message == kernel::guard_message; }
   bool guarded() const { return std::ranges::any_of(kernel_.checks, is_guard); }
   void check(std::size_t c);
-  /// The stores and checks that run over the elements of a point, or (`by_element` false) once a point.
+  /// Whether a store or check runs once per element of a point; else it runs once per point.
   bool by_element(const kernel::Store& store) const;
   bool by_element(const kernel::Check& c) const { return analysis_.inner[c.condition] || analysis_.inner[c.value]; }
   void stores_and_checks(bool elements);
@@ -77,61 +79,63 @@ class Emitter {
   std::vector<NodeId> targets_of(bool elements) const;
 
   // ---- index variables ----
-  /// i{first} ... i{first + count - 1} from a C-order position.
+  /// Declares i{first} ... i{first + count - 1}, computed from a C-order position.
   void split_index(const std::string& position, std::size_t first, std::size_t count);
-  /// The same of some axes, declared as `start`M.
+  /// The same for the given axes, declared as `start`M.
   void split_index(std::string position, const std::vector<std::size_t>& axes,
                    std::string_view start = "const ct::index i");
   std::string product(std::size_t first, std::size_t count) const;
   std::string combiner(const kernel::Stage& stage) const;
   void inner_index() { split_index("k", variant_.parallel.size(), variant_.inner.size()); }
-  /// The size of a merged axis as a divisor of positions. Stated sizes of what is walked for every point are numbers:
-  /// a processor divides by them far faster.
+  /// The size of a merged axis as a divisor of positions. Stated sizes of inner axes are constants, because a processor
+  /// divides by constants much faster.
   std::string divisor(std::size_t m) const;
 
   // ---- families (emit_families.cpp) ----
-  /// A value that the last stage computes and the elements need again, such as the exponentials of a softmax, waits
-  /// where the result will be: on a CPU that is cheaper than to compute it twice. The result may lie where an operand
-  /// lies, so nothing but this value may be read behind that stage. `value` is no_node where there is none.
-  struct Kept {
+  /// A value that the last stage computes and that the elements need again, such as the exponentials of a softmax.
+  /// It is cached in the memory of the result, which on a CPU is cheaper than to compute it twice. The result may
+  /// share the memory of an operand, so only this value may be read after that stage. `value` is no_node if there is
+  /// no such value.
+  struct CachedValue {
     NodeId value = expr::no_node;
-    std::size_t access = 0;  // of the store
+    std::size_t access = 0;  // the access of the store
   };
-  static constexpr int worth_keeping = 8;  // cost of an op (MapInfo) from which it is cheaper to store its result
-  Kept find_kept() const;
-  /// The nodes that `root` is computed from, where `known` needs none.
+  /// The least cost of an op (MapInfo) at which it is cheaper to store its result.
+  static constexpr int min_cached_cost = 8;
+  CachedValue find_cached() const;
+  /// The nodes from which `root` is computed. The node `known` (no_node: none) is already computed and needs no inputs.
   std::vector<bool> needed_for(NodeId root, NodeId known) const;
-  /// On a CPU, conditions on the fast axis alone, such as those of the parts of a join, are the same for all elements
-  /// up to the next one that turns: they are not asked of each element.
-  std::vector<Turn> find_turns();
-  /// [&](k) { ... return value; }
+  /// The conditions on the fast axis alone, such as those of the parts of a join, on a CPU. They are constant for all
+  /// elements up to the next switch, so they are not evaluated for each element.
+  std::vector<ConditionSwitch> find_switches();
+  /// Writes [&](k) { ... return value; }.
   void value_lambda(const std::string& head, const kernel::Stage& stage, const std::string& arguments,
-                    const std::string& tail, const Kept& kept);
+                    const std::string& tail, const CachedValue& cached);
   void emit_pointwise();
-  /// `fetch` copies what is staged into the place `at` of a tile, `element` uses it.
+  /// Writes `fetch`, which copies staged operands into element `at` of a tile, and `element`, which uses them.
   void emit_tiles();
   void emit_row();
   void emit_column();
-  /// Bytes of all stages' states, each in a slot of 16.
+  /// The size of the states of all stages, in slots of 16 bytes.
   std::size_t state_bytes() const { return split_state_bytes(analysis_); }
   std::string parts_of(std::size_t s) const;
   void emit_split();
 
   // ---- contractions (emit_contract.cpp) ----
-  /// Moves on by `by` along the last axis, whose place has the name `fast` and of which so much is left, and to the
-  /// next line at its end.
-  void walk_on(const std::string& fast, std::string_view by, const std::vector<std::size_t>& axes);
-  /// Loops over `outers` positions of some axes from `outer` on, and over `count` of others from `first` on in runs
-  /// along the last one of these. Divisions stand in front of the loops only.
+  /// Advances the index `fast` of the last axis by `by`, at most to its end, where it moves to the next line.
+  void advance(const std::string& fast, std::string_view by, const std::vector<std::size_t>& axes);
+  /// Writes a loop over `outers` positions of the axes `outer`, and in it a loop over `count` positions of the axes
+  /// `along`, in runs along the last of these. Divisions only occur before the loops.
   template <class F>
   void by_runs(const std::vector<std::size_t>& outer, const std::vector<std::size_t>& along, const F& element);
   std::vector<std::size_t> inner_axes() const;
   void split_batch(const std::vector<std::size_t>& batch);
-  /// On a CPU factors are brought together in pieces, and sums are taken over in lines; on a GPU one by one.
+  /// Writes the functor. On a CPU its functions pack pieces of the factors and finish lines of sums; on a GPU they
+  /// handle single values.
   void emit_contract();
 
   // ---- entries (emit.cpp) ----
-  /// Runs `call`, in which {} is the body.
+  /// The statements that run `call`, in which {} is replaced by the body.
   std::string run_body(const std::string& space, std::string_view call) const;
   std::string entries(const std::string& name) const;
 
@@ -146,7 +150,7 @@ class Emitter {
   std::vector<std::size_t> stage_ = kernel::stage_of(kernel_);
   std::vector<Parameter> parameters_;
   std::map<NodeId, std::string> names_;
-  std::set<NodeId> turned_;  // comparisons that are made once for many elements
+  std::set<NodeId> switched_;  // comparisons that are evaluated once for many elements
   std::string struct_, code_, shown_;
   std::size_t indent_ = 0;
   std::size_t next_value_ = 0;

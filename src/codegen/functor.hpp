@@ -1,17 +1,18 @@
-// What a kernel computes as a struct of the generated text, for the files that put such structs into entries.
+// Functor: the computation of a kernel as a struct in the generated text. The emitters of entries use it.
 #pragma once
 
 #include "codegen/emit.hpp"
 
 namespace croton::codegen {
 
-/// struct Params and struct Body, as they are hashed and as they are shown.
+/// struct Params and struct Body: `code` for the hash, `shown` with comments.
 struct Functor {
   std::string code, shown;
   std::vector<Parameter> parameters;
-  std::size_t state_bytes = 0;  // split: of one part
+  std::size_t state_bytes = 0;  // split: the workspace of one part
 };
-/// `in_grid`: a split one takes parts of one block of the tree each, and a warp puts them together (loop.cuh).
+/// The functor of a kernel. `in_grid`: each part of a split kernel is one block of the reduction tree, and a warp
+/// combines them (loop.cuh).
 Functor emit_functor(const Analysis& analysis, const Variant& variant, Target target, bool in_grid = false);
 
 /// "cpu" or "cuda", for digests.

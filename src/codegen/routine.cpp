@@ -10,8 +10,8 @@
 namespace croton::codegen {
 namespace {
 
-/// {0}, {1}, ... replaced by stored types.
-std::string filled(std::string_view code, const std::vector<DType>& inputs) {
+/// The code with {0}, {1}, ... replaced by stored types.
+std::string with_types(std::string_view code, const std::vector<DType>& inputs) {
   std::string text;
   for (std::size_t at = 0; at < code.size(); ++at) {
     if (code[at] != '{') {
@@ -56,12 +56,12 @@ Text emit_routine(const RoutinePart& part, Target target) {
     text.parameters.push_back({Kind::extent, 0, k});
   }
   const std::string params = "struct Params {\n" + fields + "};\n";
-  const std::string body = filled(routine.code, part.inputs);
+  const std::string body = with_types(routine.code, part.inputs);
   const std::string templates =
       fmt::format("{}\n{}\n", embedded_file("routines/values.cuh"), embedded_file(routine.file));
   text.digest = base::to_hex(base::hash128(templates + params + body + (target == Target::cpu ? "cpu" : "cuda")));
   text.name = fmt::format("{}_{}", part.op->name, text.digest.substr(0, 12));
-  for (const std::string& line : part.comment) text.code += "// " + harmless(line) + "\n";
+  for (const std::string& line : part.comment) text.code += "// " + sanitized(line) + "\n";
   text.code += templates + fmt::format("namespace {0}_text {{\n{1}}}  // namespace {0}_text\n\n", text.name, params);
   if (target == Target::cpu) {
     text.code += fmt::format(

@@ -34,7 +34,7 @@ std::int64_t point_count(const Launch& launch) { return product(launch, 0, launc
 
 namespace {
 
-/// Of a variant with tiles.
+/// The number of tiles of a variant with tiles.
 std::int64_t tile_count(const Launch& launch, std::int64_t side) {
   std::int64_t count = 1;
   const std::size_t axes = launch.variant.parallel.size();
@@ -45,7 +45,7 @@ std::int64_t tile_count(const Launch& launch, std::int64_t side) {
   return count;
 }
 
-/// How many of its points a contraction has along one of its sides.
+/// The number of points of a contraction along one of its sides.
 std::int64_t side_count(const Analysis& analysis, const Launch& launch, kernel::Side side) {
   std::int64_t total = 1;
   for (const std::size_t m : axes_of_side(analysis, launch.variant, side)) total *= launch.sizes[m];
@@ -58,7 +58,7 @@ Work contract_work(const Analysis& analysis, const Launch& launch, const Schedul
                      others =
                          side_count(analysis, launch, kernel::Side::both) * ceiling(columns, ct::cpu_contract_columns);
   const std::int64_t block = ct::cpu_contract_block_rows(rows, others);
-  // A multiplication takes about a thirtieth of what an element takes elsewhere.
+  // A multiplication takes about a thirtieth of the time of an element in other families.
   const std::int64_t cost =
       block * std::min<std::int64_t>(columns, ct::cpu_contract_columns) / 32 * at_least_one(inner_count(launch));
   return {others * ceiling(rows, block), at_least_one(schedule.grain / at_least_one(cost))};
@@ -122,8 +122,8 @@ int gpu_blocks(const Analysis& analysis, const Variant& variant, std::int64_t it
 
 namespace {
 
-/// Whether a text may be the beginning of a digest; of a kernel's name, if a family and _ stand in front.
-bool is_kernel(std::string_view text) {
+/// Whether a text can be the beginning of a kernel's digest, or of its name: a family, _ and the digest.
+bool is_kernel_prefix(std::string_view text) {
   const std::size_t mark = text.find('_');
   if (mark != text.npos) {
     const std::string_view family = text.substr(0, mark);
@@ -137,10 +137,10 @@ bool is_kernel(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
-/// Whether what stands in front of a key means this kernel.
-bool names(std::string_view text, Family family, std::string_view kernel_name) {
+/// Whether the prefix of a key selects this kernel.
+bool selects(std::string_view text, Family family, std::string_view kernel_name) {
   if (text == kernel::name_of(family)) return true;
-  if (!is_kernel(text)) return false;
+  if (!is_kernel_prefix(text)) return false;
   return kernel_name.starts_with(text) || kernel_name.substr(kernel_name.find('_') + 1).starts_with(text);
 }
 
@@ -170,9 +170,9 @@ Schedule choose_schedule(Family family, std::string_view overrides, std::string_
     if (dot < equals) {
       const std::string_view name = key.substr(0, dot);
       key.remove_prefix(dot + 1);
-      if (std::ranges::find(families, name, kernel::name_of) == std::end(families) && !is_kernel(name))
+      if (std::ranges::find(families, name, kernel::name_of) == std::end(families) && !is_kernel_prefix(name))
         refuse(fmt::format("there is no family '{}', and no kernel can have that name", name));
-      applies = names(name, family, kernel_name);
+      applies = selects(name, family, kernel_name);
     }
     const std::string_view digits = item.substr(equals + 1);
     int number = 0;

@@ -28,7 +28,7 @@ std::string_view stored_type(DType t) {
   return names[base::ordinal(t)];
 }
 
-std::string harmless(std::string_view text) {
+std::string sanitized(std::string_view text) {
   std::string result;
   for (const char c : text.substr(0, 160)) result += c >= ' ' && c < 127 && c != '\\' ? c : '?';
   return result;

@@ -12,12 +12,12 @@
 namespace croton::codegen {
 namespace {
 
-// In front of and behind an operand whose indices are only known when the kernel runs.
+// The elements before and after an operand whose indices are only known when the kernel runs.
 constexpr std::int64_t margin = std::int64_t{1} << 20;
 
 std::string_view type_of(DType dtype) { return is_bool(dtype) ? "boolean" : short_name_of(dtype); }
 
-/// The elements that an operand needs: [first, end), element 0 being the one that the operand's address names.
+/// The elements that an operand needs: [first, end), where element 0 is at the operand's address.
 struct Range {
   std::int64_t first = 0, end = 1;
 };
@@ -41,7 +41,7 @@ Range range_of(const StandalonePart& part, std::size_t operand) {
   return range;
 }
 
-/// A parameter that is a number.
+/// The value of a parameter that is a number.
 std::int64_t number_of(const Parameter& parameter, const StandalonePart& part, std::int64_t& last_tile) {
   switch (parameter.kind) {
     case Parameter::Kind::size:
@@ -98,9 +98,9 @@ std::string standalone_program(const Text& text, std::span<const StandalonePart>
       parameters += fmt::format("      {{Kind::pointer, {}, {}}},\n", first_operand[parameter.part] + operand,
                                 part.launch->offsets[parameter.access] * item);
     } else if (parameter.kind == Parameter::Kind::workspace && !split) {
-      parameters += "      {Kind::number, 0, 0},\n";  // sums of a library: there is none
+      parameters += "      {Kind::number, 0, 0},\n";  // the sums of a library: none is used
     } else if (parameter.kind == Parameter::Kind::failure || parameter.kind == Parameter::Kind::workspace) {
-      // The word of failed checks comes first, the partial results of a long reduction behind it.
+      // The word of failed checks comes first, then the partial results of a long reduction.
       parameters +=
           fmt::format("      {{Kind::scratch, 0, {}}},\n", parameter.kind == Parameter::Kind::failure ? 0 : 64);
     } else {

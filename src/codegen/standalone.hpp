@@ -1,4 +1,5 @@
-// A program around one CUDA kernel, which nvcc builds: for trying a kernel by itself, and for sending it to somebody.
+// A standalone CUDA program for one kernel, which nvcc can compile: for experiments with the kernel, and
+// for bug reports.
 #pragma once
 
 #include "codegen/emit.hpp"
@@ -9,18 +10,18 @@
 
 namespace croton::codegen {
 
-/// A kernel of a text, with the numbers of one launch.
+/// A kernel of a text, and the numbers of one launch.
 struct StandalonePart {
   const Analysis* analysis;
   const Launch* launch;
   std::span<const std::int64_t> extents;
 };
 
-/// The whole program: the unit that NVRTC gets, then the host's part behind `standalone_mark`. Operands are as large
-/// as the launch needs; those that are read at indices which the kernel computes have margins instead of a known size.
+/// The whole program: the text that NVRTC compiles, and after `standalone_mark` the host code. Operands are as large as
+/// the launch needs. Operands that are read at computed indices have margins instead of a known size.
 std::string standalone_program(const Text& text, std::span<const StandalonePart> parts);
 
-/// The line that parts device code from the host's.
+/// The line between the device code and the host code.
 inline constexpr std::string_view standalone_mark =
     "// ---- the host's part: a program that launches the kernel ----\n";
 

@@ -30,7 +30,7 @@ std::vector<std::size_t> axes_of_side(const Analysis& analysis, const Variant& v
 
 namespace {
 
-/// One kernel with numbers for its extents and strides, on the way to a launch.
+/// Makes the launch of one kernel from numbers for its extents and strides.
 class Specialiser {
  public:
   Specialiser(const Analysis& analysis, std::span<const std::int64_t> extents, std::span<const Layout> operands)
@@ -54,7 +54,7 @@ class Specialiser {
   }
 
  private:
-  /// From one index to the next along each axis of the kernel, and from the operand's first element to where it begins.
+  /// Finds the stride of an access along each axis of the kernel, and its offset from the operand's first element.
   void find_strides(const Access& access) {
     const Layout& layout = operands_[access.operand];
     std::int64_t offset = 0;
@@ -71,21 +71,21 @@ class Specialiser {
     launch_.offsets.push_back(offset);
   }
 
-  /// Whether all accesses walk the two axes as one.
+  /// Whether all accesses can iterate over the two axes as one axis.
   bool are_mergeable(std::size_t outer, std::size_t axis) const {
     if (analysis_.explicit_axes[outer] || analysis_.explicit_axes[axis]) return false;
     if (analysis_.contraction && analysis_.contraction->side[outer] != analysis_.contraction->side[axis]) return false;
     for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
       const Access& access = analysis_.accesses[a];
       if (!access.affine) continue;
-      // Repeating along both is fine; repeating along one is not, whatever the sizes are now.
+      // An access may be independent of both axes, but not of one only, whatever the present sizes are.
       if (access.moves(outer) != access.moves(axis)) return false;
       if (stride_[a][outer] != stride_[a][axis] * size_[axis]) return false;
     }
     return true;
   }
 
-  /// The inner axes, or the others.
+  /// The merged inner (or parallel) axes.
   std::vector<MergedAxis> merged(bool inner) const {
     std::vector<MergedAxis> merged;
     for (std::size_t axis = 0; axis < kernel_.axes.size(); ++axis) {
@@ -103,7 +103,7 @@ class Specialiser {
     return total;
   }
 
-  /// The axes that loops run along: only there does a stride of 1 change the text.
+  /// The axes of the innermost loops: only for them a stride of 1 changes the text.
   std::vector<std::size_t> fast_axes() {
     if (kernel_.family == kernel::Family::contract) return choose_runs(analysis_, launch_, stride_, operands_);
     const bool inner_is_fast = kernel_.family == kernel::Family::row || kernel_.family == kernel::Family::split;
@@ -134,7 +134,7 @@ class Specialiser {
   std::vector<std::int64_t> values_;               // of the body's host nodes
   std::vector<std::int64_t> size_;                 // of the kernel's axes
   std::vector<std::vector<std::int64_t>> stride_;  // [access][axis of the kernel]
-  std::vector<const MergedAxis*> all_;             // of the launch: parallel ones first
+  std::vector<const MergedAxis*> all_;             // the merged axes, parallel ones first
   Launch launch_;
 };
 
@@ -161,8 +161,8 @@ Launch default_launch(const Analysis& analysis) { return default_launch(analysis
 
 namespace {
 
-/// The dimensions of an operand, each as large as what is read of it reaches; one that no axis walks counts as one
-/// element.
+/// The smallest shape of an operand that contains all elements that are accessed. A dimension that no axis indexes has
+/// one element.
 std::vector<std::int64_t> reached_shape(const Analysis& analysis, const std::vector<std::int64_t>& values,
                                         std::size_t operand) {
   const kernel::Kernel& kernel = analysis.kernel;

@@ -1,6 +1,7 @@
-// Variant: what of a kernel's text depends on the strides of its operands. Neighbouring axes that every access walks as
-// one are merged, the fast axis may be known to have stride 1, and what lies along another axis may be read by tiles.
-// Any variant for these strides serves every size; the sizes only tell whether tiles are worth it.
+// Variant: the part of a kernel's text that depends on the strides of its operands. Neighbouring axes that every access
+// can iterate over as one axis are merged, the fast axis may be known to have stride 1, and operands whose stride is 1
+// along another axis may be read by tiles. A variant for these strides is correct for all sizes; the sizes only decide
+// whether tiles are faster.
 #pragma once
 
 #include "codegen/analysis.hpp"
@@ -13,7 +14,7 @@ namespace croton::codegen {
 
 enum class StrideClass : std::uint8_t { none, unit, any };
 
-/// An axis of the text: one or more neighbouring axes of the kernel.
+/// An axis of the generated text: one or more neighbouring axes of the kernel.
 struct MergedAxis {
   std::vector<std::size_t> axes;
   auto operator<=>(const MergedAxis&) const = default;
@@ -21,45 +22,44 @@ struct MergedAxis {
 
 struct Variant {
   std::vector<MergedAxis> parallel, inner;
-  std::vector<std::vector<StrideClass>>
-      strides;  // [access][merged axis, parallel ones first]; empty for other than affine ones
-  /// Pointwise kernels: the merged axis along which some reads have stride 1, while the fast axis takes them from one
-  /// line of memory to another. They are staged: a tile of both axes is copied along this one before it is used.
+  std::vector<std::vector<StrideClass>> strides;  // [access][merged axis, parallel ones first]; empty if not affine
+  /// Of pointwise kernels: the merged axis along which some reads have stride 1, while along the fast axis each read
+  /// touches another line of memory. These reads are staged: a tile over both axes is copied along this axis before it
+  /// is used.
   std::optional<std::size_t> tile_axis;
   std::vector<bool> staged;  // [access]; empty without tiles
   bool tiled() const { return tile_axis.has_value(); }
-  /// Contractions: whether the elements of a factor are brought together along its rows or columns rather than along
-  /// the inner axes, whichever has them side by side in memory.
+  /// Of contractions: whether the elements of a factor are packed along its rows or columns, or else along the inner
+  /// axes: along the axis on which they are contiguous in memory.
   bool left_by_rows = false, right_by_columns = true;
   Variant without_tiles() const;
   auto operator<=>(const Variant&) const = default;
 };
 
-/// An operand as it lies in memory: strides count elements.
+/// The layout of an operand in memory; strides count elements.
 struct Layout {
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;
   static Layout contiguous(std::vector<std::int64_t> shape);
 };
 
-/// What a launch passes for one variant.
+/// A variant with the numbers that a launch passes to it.
 struct Launch {
   Variant variant;
-  std::vector<std::int64_t> sizes;    // of the merged axes
-  std::vector<std::int64_t> offsets;  // per access, in elements (0 where not affine)
-  std::vector<std::vector<std::int64_t>>
-      strides;  // per access: of the merged axes, or of the dimensions where not affine
+  std::vector<std::int64_t> sizes;                 // of the merged axes
+  std::vector<std::int64_t> offsets;               // per access, in elements (0 if not affine)
+  std::vector<std::vector<std::int64_t>> strides;  // per access: of the merged axes, or of the dimensions if not affine
 };
 
-/// The merged axes of that side of a contraction, as they are numbered in `strides`.
+/// The merged axes of one side of a contraction, numbered as in `strides`.
 std::vector<std::size_t> axes_of_side(const Analysis& analysis, const Variant& variant, kernel::Side side);
 
 /// Merges axes and classifies strides for the given sizes and layouts (one per operand).
 Launch specialise(const Analysis& analysis, std::span<const std::int64_t> extents, std::span<const Layout> operands);
-/// Sizes that stand for any: no two products of them are equal by chance. `small` ones make operands of about a million
-/// elements.
+/// Sizes for a text without a call: primes, so that no two products of them are equal by chance. With `small`, operands
+/// have about a million elements.
 std::vector<std::int64_t> default_extents(const Analysis& analysis, bool small = false);
-/// The variant for contiguous operands of such sizes: what is shown before a call.
+/// The launch for contiguous operands of these sizes: the one that is shown before a call.
 Launch default_launch(const Analysis& analysis);
 Launch default_launch(const Analysis& analysis, std::span<const std::int64_t> extents);
 

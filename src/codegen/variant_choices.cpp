@@ -7,12 +7,13 @@
 namespace croton::codegen {
 namespace {
 
-// Fewer than these along an axis, and reading a line of memory for each element costs little.
-constexpr std::int64_t least_tiled = 8;
-// What a tile may take per point: 32 KiB of the shared memory of a GPU, where a tile has 1056 elements.
-constexpr std::size_t most_staged_bytes = 32;
+// With fewer elements along an axis it costs little to read a line of memory for each element.
+constexpr std::int64_t min_tiled_size = 8;
+// The maximal size of the staged operands per point of a tile: 32 KiB of the shared memory of a GPU, where a tile has
+// 1056 elements.
+constexpr std::size_t max_staged_bytes = 32;
 
-/// Whether all points read it, and read no more than is there.
+/// Whether the access is an unconditional read at all points.
 bool reads_every_point(const Analysis& analysis, std::size_t access) {
   if (analysis.accesses[access].written || !analysis.accesses[access].affine) return false;
   return std::ranges::none_of(analysis.load_access, [&](const auto& load) {
@@ -20,7 +21,7 @@ bool reads_every_point(const Analysis& analysis, std::size_t access) {
   });
 }
 
-/// In elements, from one index along the kernel's axis to the next; nothing where that is not one number.
+/// The stride of an access along the kernel's axis, in elements; nothing if it is not constant.
 std::optional<std::int64_t> step_along(const Analysis& analysis, std::size_t a, std::size_t axis,
                                        const std::vector<std::int64_t>& strides, const Layout& layout) {
   const Access& access = analysis.accesses[a];
@@ -41,8 +42,8 @@ std::optional<std::int64_t> step_along(const Analysis& analysis, std::size_t a, 
   return step;
 }
 
-/// What it costs to bring an element together in runs of so many, in about a processor's cycles: a run has to be found,
-/// and elements that lie side by side are moved many at once.
+/// The approximate cost of packing an element in runs of this length, in cycles of a processor. Each run has a fixed
+/// cost, and contiguous elements are copied many at a time.
 double cost_of_runs(std::optional<std::int64_t> step, std::int64_t length) {
   constexpr double of_run = 20, of_moved = 0.3, of_gathered = 2, of_computed = 6;
   const double each = !step ? of_computed : *step == 1 || *step == 0 ? of_moved : of_gathered;
@@ -55,15 +56,15 @@ void choose_tiles(const Analysis& analysis, Launch& launch) {
   Variant& variant = launch.variant;
   if (analysis.kernel.family != kernel::Family::pointwise || variant.parallel.size() < 2) return;
   const std::size_t fast = variant.parallel.size() - 1;
-  if (launch.sizes[fast] < least_tiled) return;
+  if (launch.sizes[fast] < min_tiled_size) return;
   std::size_t bytes = 0;
   for (std::size_t a = 0; a < analysis.accesses.size(); ++a) {
     if (!reads_every_point(analysis, a) || std::abs(launch.strides[a][fast]) <= 1) continue;
     for (std::size_t m = 0; m < fast; ++m) {
-      if (launch.strides[a][m] != 1 || launch.sizes[m] < least_tiled) continue;
+      if (launch.strides[a][m] != 1 || launch.sizes[m] < min_tiled_size) continue;
       if (variant.tiled() && variant.tile_axis != m) continue;
       bytes += size_of(analysis.operand_of(a).dtype);
-      if (bytes > most_staged_bytes) return;
+      if (bytes > max_staged_bytes) return;
       variant.tile_axis = m;
       variant.staged.resize(analysis.accesses.size());
       variant.staged[a] = true;

@@ -12,7 +12,7 @@ using expr::Arena;
 using expr::Kind;
 using expr::NodeId;
 
-/// What an element is brought from, and not computed of.
+/// Whether the op only moves or converts elements, so that a kernel reads through it.
 bool is_read_through(const expr::Op& op) {
   return op.kind == Kind::View || op.kind == Kind::Window || op.kind == Kind::Generate || op.is(expr::Core::cast);
 }
@@ -25,7 +25,7 @@ bool reads_windows(const Arena& arena, NodeId node) {
   return false;
 }
 
-/// Whether elements of the factor differ along an axis of a product.
+/// Whether the factor is not repeated along an axis of the product.
 bool moves(const Arena& arena, NodeId product, NodeId factor, std::size_t axis) {
   const auto& own = arena.type(factor).shape;
   const std::size_t missing = arena.type(product).rank() - own.size();
@@ -66,7 +66,7 @@ std::vector<NodeId> contraction_operands(const Arena& arena, NodeId node) {
 }
 
 bool computes_filters(const Arena& arena, NodeId node) {
-  if (!arena.op(node).is(expr::Core::sum) || written_out(arena, node) == 0) return false;
+  if (!arena.op(node).is(expr::Core::sum) || unrolled_count(arena, node) == 0) return false;
   const NodeId product = arena.input(node, 0);
   if (!arena.op(product).is(expr::Core::mul)) return false;
   const expr::Ints& summed = arena.attrs(node).ints("axes");

@@ -13,13 +13,13 @@ using expr::Arena;
 using expr::Core;
 using expr::Kind;
 
-/// An update of `target` as beta * target + the sum of its terms, where it is that.
+/// An update as beta * target + a sum of terms, if it has that form.
 class SumOfProducts {
  public:
   struct Term {
     NodeId left, right;
     double alpha;
-    std::vector<NodeId> factors;  // scalars that a call brings
+    std::vector<NodeId> factors;  // scalars that are known only in a call
   };
 
   SumOfProducts(const expr::Graph& graph, const std::vector<std::uint32_t>& uses, const expr::Update& update)
@@ -29,13 +29,13 @@ class SumOfProducts {
     while (!pending_.empty()) {
       const Scaled next = std::move(pending_.back());
       pending_.pop_back();
-      if (!take(next)) return;
+      if (!add(next)) return;
     }
-    is_one_ = targets_ == 1 && !terms_.empty();
-    std::ranges::reverse(terms_);  // as they were written
+    matches_ = targets_ == 1 && !terms_.empty();
+    std::ranges::reverse(terms_);  // in the order of the user's expression
   }
 
-  bool is_one() const { return is_one_; }
+  bool matches() const { return matches_; }
   double beta() const { return beta_; }
   const std::vector<Term>& terms() const { return terms_; }
 
@@ -46,7 +46,7 @@ class SumOfProducts {
     std::vector<NodeId> factors;
   };
 
-  bool take(const Scaled& x) {
+  bool add(const Scaled& x) {
     if (x.node == target_) {
       beta_ = x.alpha;
       return ++targets_ == 1 && x.factors.empty();
@@ -68,9 +68,9 @@ class SumOfProducts {
       pending_.push_back({input(0), -x.alpha, x.factors});
       return true;
     }
-    return op.is(Core::mul) && (take_factor(x, input(0), input(1)) || take_factor(x, input(1), input(0)));
+    return op.is(Core::mul) && (add_factor(x, input(0), input(1)) || add_factor(x, input(1), input(0)));
   }
-  bool take_factor(const Scaled& x, NodeId factor, NodeId rest) {
+  bool add_factor(const Scaled& x, NodeId factor, NodeId rest) {
     Scaled left{rest, x.alpha, x.factors};
     if (const auto value = arena_.scalar_value(factor))
       left.alpha *= value->as_double();
@@ -89,16 +89,17 @@ class SumOfProducts {
   std::vector<Term> terms_;
   int targets_ = 0;
   double beta_ = 0;
-  bool is_one_ = false;
+  bool matches_ = false;
 };
 
-/// What is computed element by element, below views that only turn it: a factor costs nothing there. no_node: nothing.
+/// The elementwise node below views that at most transpose it: an additional factor costs nothing there. no_node if
+/// there is none.
 NodeId map_below(const Arena& arena, NodeId side) {
   while (arena.op(side).is(Core::dimshuffle) && matrix_view(arena, side)) side = arena.input(side, 0);
   return arena.op(side).kind == Kind::Map ? side : expr::no_node;
 }
 
-/// Whether it is stated that the array has more elements than the other.
+/// Whether the stated sizes imply that the array has more elements than the other.
 bool is_larger(const Arena& arena, NodeId array, NodeId other) {
   const auto elements = [&](NodeId node) -> std::optional<double> {
     double count = 1;
@@ -113,7 +114,7 @@ bool is_larger(const Arena& arena, NodeId array, NodeId other) {
   return own && others && *own > *others;
 }
 
-/// The side times the factors, multiplied where its map is.
+/// The side times the factors, which are multiplied below its views.
 NodeId scaled(Arena& arena, NodeId side, const std::vector<NodeId>& factors) {
   std::vector<NodeId> views;
   for (; arena.op(side).kind != Kind::Map; side = arena.input(side, 0)) views.push_back(side);
@@ -126,12 +127,12 @@ NodeId scaled(Arena& arena, NodeId side, const std::vector<NodeId>& factors) {
   return side;
 }
 
-/// Multiplies one side of the product by the term's factors. False where neither takes them for nothing.
+/// Multiplies one side of the product by the term's factors. False if neither side can be multiplied at no cost.
 bool scale_side(Arena& arena, SumOfProducts::Term& term, NodeId target) {
   for (NodeId* side : {&term.right, &term.left}) {
     const NodeId map = map_below(arena, *side);
-    const auto is_with_it = [&](NodeId factor) { return arena.node(factor).place == arena.node(map).place; };
-    if (map == expr::no_node || is_larger(arena, map, target) || !std::ranges::all_of(term.factors, is_with_it))
+    const auto is_at_map = [&](NodeId factor) { return arena.node(factor).place == arena.node(map).place; };
+    if (map == expr::no_node || is_larger(arena, map, target) || !std::ranges::all_of(term.factors, is_at_map))
       continue;
     *side = scaled(arena, *side, term.factors);
     return true;
@@ -146,7 +147,7 @@ void fold_updates(expr::Graph& graph, bool special_values) {
   Arena& arena = graph.arena;
   for (expr::Update& update : graph.updates) {
     const SumOfProducts sum(graph, uses, update);
-    if (!sum.is_one()) continue;
+    if (!sum.matches()) continue;
     const NodeId target = graph.inputs[update.input].node;
     const expr::Place place = arena.node(update.value).place;
     arena.set_origin(arena.origin_id(update.value));

@@ -1,15 +1,15 @@
-// Updates of shared variables that are products.
+// Turns updates of shared variables that are sums of products into gemm nodes.
 #pragma once
 
 #include "fuse/program.hpp"
 
 namespace croton::fuse {
 
-/// b * w + c * dot(x, y) + ..., w a shared variable that this value replaces, becomes gemm nodes, one that adds to
-/// another: the products add themselves to w, and no gradient is stored. A factor that only a call brings, such as a
-/// learning rate, goes to a side of the product that is computed element by element, for nothing. Without
-/// `special_values` neither such factors nor sums of several products: the result may overflow, or lose digits, in
-/// another place than it was written.
+/// An update of a shared variable w by b * w + c * dot(x, y) + ... becomes a chain of gemm nodes: each adds a product
+/// to the result of the one before, and no gradient is stored. A factor that is known only in a call, such as a
+/// learning rate, is multiplied into an elementwise operand of the product, at no cost. Without `special_values`,
+/// updates with such factors or with several products are not changed: their results could overflow or lose digits at
+/// another point than in the user's expression.
 void fold_updates(expr::Graph& graph, bool special_values);
 
 }  // namespace croton::fuse

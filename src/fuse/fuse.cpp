@@ -18,8 +18,8 @@ using expr::Kind;
 
 namespace {
 
-/// The results of each loop and branch that are computed, by the first of them. A result whose sizes are read back
-/// later than another one's is computed by itself: it may even depend on that one.
+/// The computed results of each loop and branch, by the first result. Results in different segments are computed by
+/// separate calls, because one may depend on the other.
 using ResultGroups = std::map<NodeId, std::vector<NodeId>>;
 ResultGroups group_results(const Arena& arena, const std::vector<bool>& computed, const HostValues& host) {
   ResultGroups groups;
@@ -43,7 +43,7 @@ ResultGroups group_results(const Arena& arena, const std::vector<bool>& computed
 }
 
 std::shared_ptr<const Program> fuse_body(const expr::BodyPtr& body, Options options) {
-  options.nan_guard.clear();  // what the node gives is looked at
+  options.nan_guard.clear();  // the results of the node itself are checked
   return std::make_shared<const Program>(fuse(body->graph(), options));
 }
 
@@ -92,7 +92,7 @@ bool is_sequence_view(const expr::Graph& graph, const HostValues& host, NodeId n
            std::ranges::all_of(arena.inputs(node).subspan(1),
                                [&](NodeId bound) { return host.known[bound] || arena.scalar_value(bound); });
   }
-  // A device has no copy by which elements that do not lie together could be brought together for a product.
+  // A device has no strided copy that could make such an operand of a product contiguous.
   if (!arena.op(node).is(expr::Core::dimshuffle) || arena.node(node).place != 0) return false;
   const expr::Ints& pattern = arena.attrs(node).ints("pattern");
   return pattern.size() == arena.type(arena.input(node, 0)).rank() &&
@@ -122,7 +122,7 @@ std::vector<std::shared_ptr<const Program>> Call::bodies() const {
 
 namespace {
 
-/// What is not a region of fused nodes.
+/// The work of a call that is not a region of fused nodes.
 Work work_of(const expr::Graph& graph, const Regions& regions, const std::vector<NodeId>& members,
              const Options& options) {
   const Arena& arena = graph.arena;
@@ -152,14 +152,15 @@ Program fuse(expr::Graph graph, const Options& options) {
   Program program;
   program.graph = std::move(graph);
   const bool guarded = !options.nan_guard.empty();
-  // What is guarded is looked at before it overwrites anything, so no product adds itself to a variable.
+  // Guarded values are checked before they overwrite anything, so no product is added to a variable in place.
   if (options.join && !guarded) fold_updates(program.graph, options.special_values);
   const expr::Graph& g = program.graph;
   program.host = host_values(g);
   const HostValues& host = program.host;
   const Regions regions = find_regions(g, host, options);
 
-  // Regions, products and other calls by segment, the lower levels first: each finds what it reads already computed.
+  // Regions, products and other calls, by segment and then by level, so that each call comes after the calls whose
+  // results it reads.
   struct Item {
     SegmentId segment;
     int level;
@@ -175,7 +176,7 @@ Program fuse(expr::Graph graph, const Options& options) {
   const ResultGroups groups = group_results(g.arena, regions.computed, host);
   for (NodeId id = 0; id < g.arena.size(); ++id) {
     if (!regions.computed[id] || !is_call(g.arena.op(id))) continue;
-    if (expr::has_body(g.arena.op(id)) && !groups.contains(id)) continue;  // with the first of its results
+    if (expr::has_body(g.arena.op(id)) && !groups.contains(id)) continue;  // part of the call of its first result
     items.push_back({host.segment[id], regions.level_of[id], id, no_region});
   }
   std::ranges::sort(items, [](const Item& a, const Item& b) {
@@ -204,7 +205,7 @@ std::span<const NodeId> host_arguments(const Arena& arena, NodeId node) {
 }
 
 namespace {
-/// Calls of that kind, those in bodies too.
+/// The number of calls of that kind, including those in bodies.
 template <class Kind>
 std::size_t count(const Program& program) {
   std::size_t total = 0;
@@ -223,7 +224,7 @@ std::size_t Program::routine_count() const { return count<RoutineCall>(*this); }
 
 namespace {
 
-/// A call as text: a visitor of its kinds.
+/// Prints a call: a visitor of the kinds of work.
 class Printer {
  public:
   explicit Printer(const Program& program) : program_(program), names_(program.graph) {}

@@ -18,7 +18,7 @@ constexpr double too_big = 1e10;  // as in Theano
 
 bool has_specials(DType dtype) { return is_float(dtype) || is_complex(dtype); }
 
-/// Whether a value of a kernel's body may pass.
+/// Builds conditions for the values of a kernel's body that are allowed.
 class Guard {
  public:
   explicit Guard(std::string_view kinds)
@@ -26,7 +26,7 @@ class Guard {
 
   NodeId passes(Arena& body, NodeId value) const {
     const DType dtype = body.type(value).dtype;
-    // What is stored in 16 bits is rounded then, and may become infinite only then.
+    // Values of 16 bits are rounded when they are stored, and may become infinite only then.
     if (compute_dtype(dtype) != dtype) value = body.make(Core::cast, {value}, {{"dtype", dtype}});
     if (big_) {
       const NodeId small = body.make(Core::le, {body.make(Core::abs, {value}), limit(body, dtype)});  // false for nan
@@ -44,8 +44,8 @@ class Guard {
   bool nan_, inf_, big_;
 };
 
-// The numbers of the values that a guard looks at, which checks show: what the kernel stores from 0 on, and the
-// operands that it loads from -1 down.
+// The numbers of the checked values, which are the values of the checks: stores are 0, 1, ..., loaded operands are -1,
+// -2, ...
 std::int64_t number_of_store(std::size_t store) { return static_cast<std::int64_t>(store); }
 std::int64_t number_of_operand(std::size_t operand) { return -1 - static_cast<std::int64_t>(operand); }
 
@@ -64,7 +64,7 @@ void guard_stores(KernelCall& call, const Guard& guard) {
   call.kernel = std::make_shared<const Kernel>(std::move(kernel));
 }
 
-/// Checks what the kernel reads of the node, if it reads it wherever it is.
+/// Adds checks of the node's values to the kernel. False if the kernel does not load all elements unconditionally.
 bool guard_loads(KernelCall& call, const Guard& guard, NodeId node) {
   const std::size_t operand = base::index_of(call.reads, node);
   if (operand == call.reads.size()) return false;
@@ -73,7 +73,7 @@ bool guard_loads(KernelCall& call, const Guard& guard, NodeId node) {
   for (NodeId id = 0; id < kernel.body.size(); ++id) {
     if (!kernel.body.op(id).is(Core::load) || kernel.body.attrs(id).index("operand") != operand) continue;
     loads.push_back(id);
-    // All elements only where each axis has an index of its own.
+    // The kernel only reads all elements if the indices are different axes.
     std::vector<NodeId> axes;
     for (const NodeId index : kernel.body.inputs(id)) {
       if (!kernel.body.op(index).is(Core::axis) || std::ranges::find(axes, index) != axes.end()) return false;
@@ -87,8 +87,8 @@ bool guard_loads(KernelCall& call, const Guard& guard, NodeId node) {
   return true;
 }
 
-/// A kernel that reads a node and checks it.
-Call checking_call(const Program& program, const Guard& guard, const Call& of, NodeId node) {
+/// A kernel that only reads a node and checks its values.
+Call checking_call(const Program& program, const Guard& guard, const Call& guarded, NodeId node) {
   const Arena& arena = program.graph.arena;
   const expr::TensorType& type = arena.type(node);
   Kernel kernel;
@@ -119,8 +119,8 @@ Call checking_call(const Program& program, const Guard& guard, const Call& of, N
   call.origins = {arena.origin(node)};
   Call result;
   result.work = std::move(call);
-  result.place = of.place;
-  result.segment = of.segment;
+  result.place = guarded.place;
+  result.segment = guarded.segment;
   return result;
 }
 

@@ -24,7 +24,7 @@ class Finder {
     find_known();
     find_fresh();
     if (!result_.fresh.empty()) {
-      find_known();  // with what follows from the fresh ones
+      find_known();  // including the nodes that depend on fresh ones
       find_segments();
     }
     return std::move(result_);
@@ -37,20 +37,20 @@ class Finder {
       const expr::Op& op = arena_.op(id);
       if (op.is(expr::Core::const_, expr::Core::size)) result_.known[id] = true;
       if (op.is(expr::Core::input))
-        result_.known[id] = arena_.node(id).place == 0;  // what lies on a device is read back
+        result_.known[id] = arena_.node(id).place == 0;  // an input on a device is read back
       if (op.kind == Kind::Map)
         result_.known[id] = std::ranges::all_of(arena_.inputs(id), [&](NodeId input) { return result_.known[input]; });
     }
   }
 
-  /// Of what sizes and requirements need and the host has not: integer arithmetic stays on the host, so that the sizes
-  /// n, n + 1 and 2 n wait for one number; anything else is a fresh size.
+  /// Finds the fresh sizes: the numbers that sizes and requirements need and that the host does not know. Integer
+  /// arithmetic stays on the host, so that the sizes n, n + 1 and 2 n need only one fresh size.
   void find_fresh() {
     std::vector<bool> wanted(arena_.size(), false);
     for (NodeId id = 0; id < arena_.size(); ++id) {
       if (!needed_[id]) continue;
       for (const NodeId dim : arena_.type(id).shape) wanted[arena_.representative(dim)] = true;
-      // What is read from another device is a number that its launch is given: a start, a bound, an index.
+      // An integer that is read from another device is a number that is passed to a launch: a start, a bound, an index.
       for (const NodeId input : arena_.inputs(id)) {
         if (arena_.op(id).kind != Kind::Transfer && arena_.node(input).place != arena_.node(id).place)
           wanted[input] = wanted[input] || is_integer_scalar(arena_, input);
@@ -82,7 +82,7 @@ class Finder {
       const bool is_map = arena_.op(id).kind == Kind::Map;
       for (const NodeId input : arena_.inputs(id)) {
         segment = std::max(segment, result_.segment[input]);
-        // Views and generators are given bounds and starts by the host; maps read what lies in memory.
+        // Views and generators get bounds and starts from the host; maps read values in memory.
         if (!is_map && result_.known[input]) segment = std::max(segment, result_.known_from[input]);
         if (result_.known[input]) known_from = std::max(known_from, result_.known_from[input]);
       }

@@ -39,7 +39,7 @@ class Lowering {
       if (regions_.stored[member]) values.emplace_back(member, element(member, index_of_member(member)));
       note_origin(member);
     }
-    // Written operands come after the read ones, which are all known now.
+    // Written operands come after the read ones, and all read ones are known now.
     for (const auto& [member, value] : values) {
       const expr::TensorType& type = arena_.type(member);
       kernel_.stores.push_back({kernel_.operands.size(), index_of_member(member), value});
@@ -74,7 +74,7 @@ class Lowering {
     call_.origins.push_back(origin);
   }
 
-  /// A size as a node of the body: a number, or a parameter of the launch.
+  /// A size as a node of the body: a constant, or a parameter of the launch.
   NodeId extent(NodeId dim) {
     dim = arena_.representative(dim);
     if (const auto number = arena_.known(dim)) return body().integer(*number);
@@ -86,7 +86,7 @@ class Lowering {
     return body().make_typed(Core::extent, {}, {{"k", k}}, index_type());
   }
 
-  /// The axes that index a member: all that its shape has.
+  /// The index of a member in its own shape.
   std::vector<NodeId> index_of_member(NodeId member) {
     const auto& shape = arena_.type(member).shape;
     const bool reduced = reduces(arena_, member);
@@ -103,7 +103,7 @@ class Lowering {
     return index;
   }
 
-  /// What a view, generator or check sees of this lowering.
+  /// The interface of this lowering for views, generators and checks.
   class Elements final : public expr::ElementContext {
    public:
     Elements(Lowering& lowering, NodeId node, std::vector<NodeId> at)
@@ -119,8 +119,8 @@ class Lowering {
     }
     NodeId read(std::size_t input, std::vector<NodeId> at) override {
       const NodeId node = lowering_.arena_.input(node_, input);
-      // Bounds and starts are found on the host, so that index arithmetic on them needs no loads. Of values there may
-      // be new ones with every call.
+      // Bounds and starts are computed on the host, so that index arithmetic on them needs no loads. Values can change
+      // with every call, so they are loaded.
       const int values = std::max(1, lowering_.arena_.op(node_).values);
       if (std::cmp_greater_equal(input, values) && at.empty() && lowering_.host_.known[node] &&
           !lowering_.arena_.scalar_value(node)) {
@@ -137,7 +137,7 @@ class Lowering {
       return body.make(Core::where, {guard, value, zero});
     }
     void check(NodeId condition, NodeId value, std::string message) override {
-      // What is not read need not hold.
+      // The condition only has to hold where the value is read.
       if (const NodeId guard = lowering_.guard_; guard != expr::no_node)
         condition = body.make(Core::or_, {body.make(Core::invert, {guard}), condition});
       for (const kernel::Check& known : lowering_.kernel_.checks) {
@@ -151,11 +151,11 @@ class Lowering {
     NodeId node_;
   };
 
-  /// The element of a node at an index, as a node of the body.
+  /// The element of a graph node at an index, as a node of the body.
   NodeId element(NodeId node, const std::vector<NodeId>& at) {
     const auto key = std::make_pair(node, std::make_pair(guard_, at));
     if (const auto known = elements_.find(key); known != elements_.end()) return known->second;
-    // The elements of the inputs are made on the way, and have lines of their own.
+    // The elements of the inputs are made inside `compute`, with their own origins.
     const expr::OriginId outer = body().current_origin();
     body().set_origin(body().add_origin(arena_.origin(node)));
     const NodeId value = compute(node, at);
@@ -169,7 +169,7 @@ class Lowering {
     const expr::Op& op = arena_.op(node);
     const bool here = members_.contains(node);
     if (op.is(Core::size)) return extent(node);
-    // A number that the host has at once is computed again, even where it is also a result that another kernel stores.
+    // A number that the host knows from the start is computed again, even if another kernel stores it as a result.
     const bool elsewhere = regions_.stored[node] && !here && (!host_.known_at_once(node) || regions_.deep[node]);
     if (op.kind == Kind::Leaf || is_call(op) || elsewhere) return load(node, at);
     switch (op.kind) {
@@ -187,7 +187,7 @@ class Lowering {
         return body().make(op, inputs, expr::Attrs(arena_.attrs(node)));
       }
       case Kind::Reduce:
-        return reduces(arena_, node) ? result(node) : all_elements(node, at);
+        return reduces(arena_, node) ? result(node) : unrolled_reduction(node, at);
       case Kind::View:
       case Kind::Generate:
       case Kind::Join:
@@ -217,20 +217,20 @@ class Lowering {
     return body().make_typed(Core::load_if, inputs, attrs, scalar);
   }
 
-  /// A reduction over stated sizes, written out: of one element that element, whose position is 0.
-  NodeId all_elements(NodeId node, const std::vector<NodeId>& at) {
+  /// A reduction over stated sizes, unrolled. For one element it is the element itself, and its position is 0.
+  NodeId unrolled_reduction(NodeId node, const std::vector<NodeId>& at) {
     const NodeId input = arena_.input(node, 0);
     const expr::Ints& axes = arena_.attrs(node).ints("axes");
     const expr::ReduceInfo& info = *arena_.op(node).reduce;
-    const std::int64_t count = std::max<std::int64_t>(written_out(arena_, node), 1);
+    const std::int64_t count = std::max<std::int64_t>(unrolled_count(arena_, node), 1);
     if (count == 1 && info.yields_index) return body().integer(0);
     NodeId total = expr::no_node, position = body().integer(0);
     for (std::int64_t k = 0; k < count; ++k) {
-      const NodeId value = element(input, with_position(input, axes, at, k));
+      const NodeId value = element(input, index_of_element(input, axes, at, k));
       if (k == 0) {
         total = value;
       } else if (info.yields_index) {
-        // The first that is best; a nan is better than all.
+        // The first best element; nan is better than all numbers.
         const Core better = info.combiner == "ArgMax" ? Core::gt : Core::lt;
         NodeId chosen = body().make(better, {value, total});
         if (is_float(body().type(value).dtype)) {
@@ -241,15 +241,15 @@ class Lowering {
         position = body().make(Core::where, {chosen, body().integer(k), position});
         total = body().make(Core::where, {chosen, value, total});
       } else {
-        total = joined(info, total, value);
+        total = combined(info, total, value);
       }
     }
     return info.yields_index ? position : total;
   }
 
-  /// The index of element k, in C order, of those that the reduction puts together at `at`.
-  std::vector<NodeId> with_position(NodeId input, const expr::Ints& axes, const std::vector<NodeId>& at,
-                                    std::int64_t k) {
+  /// The index in the input of element k, in C order, of those that the reduction at `at` combines.
+  std::vector<NodeId> index_of_element(NodeId input, const expr::Ints& axes, const std::vector<NodeId>& at,
+                                       std::int64_t k) {
     const auto& shape = arena_.type(input).shape;
     std::vector<NodeId> index(shape.size(), expr::no_node);
     for (std::size_t i = axes.size(); i-- > 0;) {
@@ -264,7 +264,7 @@ class Lowering {
     return index;
   }
 
-  NodeId joined(const expr::ReduceInfo& info, NodeId a, NodeId b) {
+  NodeId combined(const expr::ReduceInfo& info, NodeId a, NodeId b) {
     static constexpr std::pair<std::string_view, Core> maps[] = {{"Sum", Core::add},     {"Product", Core::mul},
                                                                  {"Max", Core::maximum}, {"Min", Core::minimum},
                                                                  {"All", Core::and_},    {"Any", Core::or_}};
@@ -275,7 +275,7 @@ class Lowering {
     return body().make(map->second, {a, b});
   }
 
-  /// A reduction of this region: the stage that computes it, made when first asked for.
+  /// The result of a reduction of this region. Its stage is made at the first use.
   NodeId result(NodeId node) {
     const auto known = stages_.find(node);
     std::size_t stage = 0;
@@ -287,7 +287,7 @@ class Lowering {
       std::size_t next = 0;
       for (const NodeId dim : arena_.type(input).shape)
         at.push_back(arena_.known(dim) == 1 ? body().integer(0) : axes_.at(next++));
-      const NodeId value = element(input, at);  // may make the stages that it needs, which come before
+      const NodeId value = element(input, at);  // may add stages that it needs; these come first
       stage = kernel_.stages.size();
       kernel_.stages.push_back({&arena_.op(node), value});
       stages_[node] = stage;

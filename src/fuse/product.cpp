@@ -12,16 +12,16 @@ using expr::Arena;
 using expr::Core;
 using expr::Kind;
 
-/// Whether what is stored of a matrix lies the other way round in memory; views that are not stored are read through.
-bool lies_transposed(const Arena& arena, const std::vector<bool>& stored, NodeId matrix) {
+/// Whether the stored matrix is the transpose of this one; views that are not stored are read through.
+bool is_stored_transposed(const Arena& arena, const std::vector<bool>& stored, NodeId matrix) {
   bool transposed = false;
   for (; arena.op(matrix).kind == Kind::View && !stored[matrix]; matrix = arena.input(matrix, 0))
     transposed ^= matrix_view(arena, matrix).value();
   return transposed;
 }
 
-/// Whether all axes of the batch have the stated size 1, and those of the result do not.
-bool is_repeated(const Arena& arena, NodeId operand, NodeId result) {
+/// Whether all batch axes of the operand have the stated size 1, but not those of the result.
+bool is_broadcast(const Arena& arena, NodeId operand, NodeId result) {
   const auto ones = [&](NodeId node) {
     const auto& shape = arena.type(node).shape;
     return std::all_of(shape.begin(), shape.end() - 2, [&](NodeId dim) { return arena.known(dim) == 1; });
@@ -29,8 +29,8 @@ bool is_repeated(const Arena& arena, NodeId operand, NodeId result) {
   return ones(operand) && !ones(result);
 }
 
-/// Whether the node is the rows of several matrices one after another, as they lie: (t, r, c) as (t r, c).
-bool is_rows_together(const Arena& arena, NodeId node) {
+/// Whether the node has the rows of several matrices in their order in memory, as one matrix: (t, r, c) as (t r, c).
+bool merges_rows(const Arena& arena, NodeId node) {
   if (!arena.op(node).is(Core::reshape)) return false;
   const NodeId x = arena.input(node, 0);
   const std::vector<NodeId>&from = arena.type(x).shape, &to = arena.type(node).shape;
@@ -39,7 +39,7 @@ bool is_rows_together(const Arena& arena, NodeId node) {
 
 }  // namespace
 
-bool is_other_sizes(const Arena& arena, NodeId node) {
+bool is_contiguous_reshape(const Arena& arena, NodeId node) {
   if (!arena.op(node).is(Core::reshape)) return false;
   const NodeId x = arena.input(node, 0);
   const auto has_elements_in_order = [&] {
@@ -50,7 +50,7 @@ bool is_other_sizes(const Arena& arena, NodeId node) {
 }
 
 std::optional<bool> matrix_view(const Arena& arena, NodeId node) {
-  if (is_rows_together(arena, node) || is_other_sizes(arena, node)) return false;
+  if (merges_rows(arena, node) || is_contiguous_reshape(arena, node)) return false;
   if (!arena.op(node).is(Core::dimshuffle)) return std::nullopt;
   const expr::Ints& pattern = arena.attrs(node).ints("pattern");
   const std::size_t rank = arena.type(arena.input(node, 0)).rank();
@@ -75,10 +75,10 @@ ProductCall product_call(const expr::Graph& graph, const std::vector<bool>& stor
     call.left = arena.input(id, 0);
     call.right = arena.input(id, 1);
   }
-  call.left_transposed = lies_transposed(arena, stored, call.left);
-  call.right_transposed = lies_transposed(arena, stored, call.right);
-  call.left_repeated = is_repeated(arena, call.left, id);
-  call.right_repeated = is_repeated(arena, call.right, id);
+  call.left_transposed = is_stored_transposed(arena, stored, call.left);
+  call.right_transposed = is_stored_transposed(arena, stored, call.right);
+  call.left_broadcast = is_broadcast(arena, call.left, id);
+  call.right_broadcast = is_broadcast(arena, call.right, id);
   for (const auto form : {GeneratedProduct::along_rows, GeneratedProduct::along_columns, GeneratedProduct::sums}) {
     call.generated.push_back(std::make_shared<const KernelCall>(product_kernel(graph, stored, call, form)));
   }
@@ -90,7 +90,7 @@ std::optional<GeneratedProduct> generated_product(const ProductCall& call, std::
   constexpr std::int64_t few = 2;
   if (is_small_product(m, k, n)) return GeneratedProduct::along_rows;
   if (m > few && n > few) return std::nullopt;
-  // Each walks the larger operand along its fast axis, or does not pay.
+  // A kernel only pays if it reads the larger operand along its fast axis.
   const bool both_along_k = (!call.left_transposed || m == 1) && (call.right_transposed || n == 1);
   if (both_along_k) return GeneratedProduct::sums;
   if (n <= few && call.left_transposed) return GeneratedProduct::along_columns;

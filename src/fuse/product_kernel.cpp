@@ -13,7 +13,7 @@ using expr::Arena;
 using expr::Core;
 using expr::Kind;
 
-/// The kernel of one product, and what is bound to it, as it grows.
+/// Builds the kernel of one product, and its call.
 class ProductKernel {
  public:
   ProductKernel(const Arena& arena, const std::vector<bool>& stored, const ProductCall& product)
@@ -51,7 +51,8 @@ class ProductKernel {
     return body_.make_typed(Core::axis, {}, {{"k", k}}, index_type_);
   }
 
-  /// The batch's, the matrix's in the order in which the form walks them, and the one that is summed over.
+  /// Adds the batch axes, then the two axes of the result matrix in the order of the form, then the axis that
+  /// is summed over.
   void add_axes(GeneratedProduct form) {
     const auto& shape = arena_.type(product_.result).shape;
     for (std::size_t axis = 0; axis + 2 < rank_; ++axis) at_.push_back(add_axis(shape[axis], false));
@@ -66,8 +67,8 @@ class ProductKernel {
     inner_ = add_axis(arena_.type(product_.left).shape[rank_ - 1], true);
   }
 
-  /// The index, below a reshape, of an element above it. Axes that both have are taken from the front and the back;
-  /// what is between is counted out.
+  /// The index in the input of a reshape, for an index in its result. Axes that both have at the front and at the back
+  /// keep their index; between them the index is flattened and split again.
   std::vector<NodeId> unravelled(NodeId reshape, const std::vector<NodeId>& index) {
     const std::vector<NodeId>&from = arena_.type(arena_.input(reshape, 0)).shape, &to = arena_.type(reshape).shape;
     std::size_t front = 0, back = 0;
@@ -88,7 +89,7 @@ class ProductKernel {
     return below;
   }
 
-  /// The index, in the input of a dimshuffle, of an element of its result.
+  /// The index in the input of a dimshuffle, for an index in its result.
   std::vector<NodeId> unshuffled(NodeId dimshuffle, const std::vector<NodeId>& index) const {
     std::vector<NodeId> below(arena_.type(arena_.input(dimshuffle, 0)).rank());
     const expr::Ints& pattern = arena_.attrs(dimshuffle).ints("pattern");
@@ -98,7 +99,7 @@ class ProductKernel {
     return below;
   }
 
-  /// The number of the operand in the kernel; a new one where nothing has read it before.
+  /// The index of the operand in the kernel, which is added at the first use.
   std::size_t operand_of(NodeId read, std::size_t rank) {
     const std::size_t operand = base::index_of(call_.reads, read);
     if (operand == call_.reads.size()) {
@@ -108,7 +109,7 @@ class ProductKernel {
     return operand;
   }
 
-  /// An element of a matrix, from what is stored of it.
+  /// Loads an element of a matrix, through views that are not stored.
   NodeId load(NodeId matrix, NodeId row, NodeId column) {
     std::vector<NodeId> index = at_;
     for (std::size_t axis = 0; axis + 2 < rank_; ++axis) {
@@ -123,7 +124,7 @@ class ProductKernel {
                             body_.intern_type({arena_.type(matrix).dtype, {}}));
   }
 
-  /// alpha times the sum, and beta times what it is added to.
+  /// alpha times the sum, plus beta times the accumulated matrix.
   NodeId result() {
     const DType dtype = arena_.type(product_.result).dtype;
     const auto scaled = [&](NodeId x, double factor) {
@@ -149,7 +150,7 @@ class ProductKernel {
   kernel::Kernel kernel_;
   Arena& body_ = kernel_.body;
   expr::TypeId index_type_ = 0;
-  std::vector<NodeId> at_;  // of the result
+  std::vector<NodeId> at_;  // the index in the result
   NodeId row_ = expr::no_node, column_ = expr::no_node, inner_ = expr::no_node;
 };
 

@@ -1,12 +1,12 @@
-// A product of matrices as a kernel of its own, for sizes where a library does not pay.
+// A matrix product as a generated kernel, for sizes at which a library is slower.
 #pragma once
 
 #include "fuse/program.hpp"
 
 namespace croton::fuse {
 
-/// The product as a kernel: result[..., i, j] = sum over k of left[..., i, k] right[..., k, j], scaled and added as the
-/// call says. Views that are not stored are read through. `stored`: the nodes that have buffers.
+/// The product as a kernel: result[..., i, j] = sum over k of left[..., i, k] right[..., k, j], with the call's alpha,
+/// beta and accumulate. Views that are not stored are read through. `stored`: the nodes that have buffers.
 KernelCall product_kernel(const expr::Graph& graph, const std::vector<bool>& stored, const ProductCall& product,
                           GeneratedProduct form);
 

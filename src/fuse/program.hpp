@@ -1,5 +1,5 @@
-// Program: what a graph is cut into. Kernels, products, routines and other calls in an order that respects what each
-// needs.
+// Program: the result of fusion. A graph as a list of kernels, products, routines and other calls,
+// in topological order.
 #pragma once
 
 #include "expr/branch.hpp"
@@ -18,40 +18,40 @@ namespace croton::fuse {
 
 using expr::NodeId;
 
-/// One launch: a kernel with the graph's nodes for its operands and sizes.
+/// One launch: a kernel, and the nodes of the graph that are its operands and sizes.
 struct KernelCall {
   std::shared_ptr<const kernel::Kernel> kernel;
-  std::vector<NodeId> reads;          // as kernel.operands, the read ones
-  std::vector<NodeId> writes;         // the written ones
-  std::vector<NodeId> extents;        // int64 scalars of the graph, found on the host
-  std::vector<expr::Origin> origins;  // the user's lines that it computes
+  std::vector<NodeId> reads;          // the read operands, as in kernel.operands
+  std::vector<NodeId> writes;         // the written operands
+  std::vector<NodeId> extents;        // int64 scalars of the graph, computed on the host
+  std::vector<expr::Origin> origins;  // the user's lines that it comes from
 };
 
-/// A matrix product result = beta * accumulate + alpha * left right, by a library or, where that does not pay, by a
-/// generated kernel. The last two axes are the matrices'; one product for each index of the others, along all of which
-/// an operand may have the stated size 1: then it is the same in each.
+/// A matrix product result = beta * accumulate + alpha * left right, by a library, or by a generated kernel if that is
+/// faster. The last two axes are those of the matrices; there is one product for each index of the other axes. An
+/// operand whose other axes all have the stated size 1 is the same matrix in each product.
 struct ProductCall {
   NodeId result;
   NodeId left, right;  // possibly views
   double alpha = 1, beta = 0;
   NodeId accumulate = expr::no_node;
   expr::Origin origin = {};
-  bool left_transposed = false, right_transposed = false;         // how they lie in memory
-  bool left_repeated = false, right_repeated = false;             // one matrix for all products of a batch
-  std::vector<std::shared_ptr<const KernelCall>> generated = {};  // by GeneratedProduct
+  bool left_transposed = false, right_transposed = false;         // in memory
+  bool left_broadcast = false, right_broadcast = false;           // one matrix for all products of the batch
+  std::vector<std::shared_ptr<const KernelCall>> generated = {};  // indexed by GeneratedProduct
 };
 
-/// The kernels that may stand in for a product: sums side by side along the result's rows, along its columns, or each
-/// sum along the two operands' fast axes.
+/// The kernels that can replace the library's routine: they compute neighbouring sums along the result's rows, or along
+/// its columns, or they compute each sum along the fast axes of the two operands.
 enum class GeneratedProduct : std::uint8_t { along_rows, along_columns, sums };
 
-/// Whether an m by k by n product has so few multiplications that the packing and dispatch of a library cost more
-/// (measured: up to 8 by 8 by 8).
+/// Whether an m by k by n product is so small that the packing and dispatch of a library cost more than its
+/// multiplications (measured: up to 8 by 8 by 8).
 inline bool is_small_product(std::int64_t m, std::int64_t k, std::int64_t n) {
   return m * n <= 256 && k <= 64 && m * n * k <= 4096;
 }
-/// The kernel that beats a library on an m by k by n product, if one does: small ones, and skinny ones, where each
-/// element of the larger operand is used only once or twice.
+/// The kernel that is faster than a library for an m by k by n product, if there is one: for small products, and for
+/// narrow ones that use each element of the larger operand only once or twice.
 std::optional<GeneratedProduct> generated_product(const ProductCall& call, std::int64_t m, std::int64_t k,
                                                   std::int64_t n);
 
@@ -61,34 +61,33 @@ struct TransferCall {
   NodeId source;
 };
 
-/// A running sum, a sort, ...: a fixed sequence of launches (expr/routine.hpp).
+/// A routine, such as a running sum or a sort: a fixed sequence of launches (expr/routine.hpp).
 struct RoutineCall {
   NodeId result;
   std::vector<NodeId> reads;
   expr::Origin origin;
 };
 
-/// One result of a callback of the user's, which runs on the host. Arguments that are numbers known from sizes alone
-/// are no buffers.
+/// One result of the user's callback, which runs on the host. Arguments that are constants or sizes have no buffers.
 struct HostCall {
   NodeId result;
   std::vector<NodeId> arguments;
   expr::Origin origin;
 };
-/// The arguments among the inputs of a Host node.
+/// The inputs of a Host node that are arguments of the callback.
 std::span<const NodeId> host_arguments(const expr::Arena& arena, NodeId node);
-/// Whether a node is a scalar constant or a size: a number that has no buffer.
+/// Whether a node is a number without a buffer: a scalar constant or a size.
 inline bool is_number(const expr::Arena& arena, NodeId node) {
   return arena.scalar_value(node).has_value() || arena.op(node).is(expr::Core::size);
 }
 
 struct Program;
 
-/// A loop: all of its results that are wanted. Its body is a program of its own.
+/// A loop with those of its results that are needed. Its body is a separate program.
 struct LoopCall {
   struct Result {
     NodeId node;
-    expr::LoopResult what;
+    expr::LoopResult kind;
     std::size_t index;
   };
   expr::Loop loop;
@@ -97,13 +96,13 @@ struct LoopCall {
   std::shared_ptr<const Program> body;
   expr::Origin origin;
 };
-/// Whether an input of a loop is a number that has no buffer.
+/// Whether an input of a loop is a number without a buffer.
 bool is_loop_number(const LoopCall& call, const expr::Arena& arena, std::size_t input);
-/// Whether a loop that reads the node as a sequence reads the node's input in its place: a slice along the first axis,
-/// or, on the host, other axes in front.
+/// Whether a loop with this node as a sequence reads the node's input instead. That is so for a slice along the first
+/// axis and, on the host, for a permutation of the axes.
 bool is_sequence_view(const expr::Graph& graph, const HostValues& host, NodeId node);
 
-/// A branch: the results that are wanted of either body.
+/// A branch with those of its results that are needed.
 struct BranchCall {
   struct Result {
     NodeId node;
@@ -115,54 +114,57 @@ struct BranchCall {
   std::shared_ptr<const Program> then, otherwise;
   expr::Origin origin;
 };
+/// Whether an input of a branch is a number without a buffer.
 bool is_branch_number(const Program& program, const BranchCall& call, std::size_t input);
 
-/// What a call does: one of seven kinds, which whoever treats them differently visits.
+/// The work of a call: one of seven kinds, for std::visit.
 using Work = std::variant<KernelCall, ProductCall, TransferCall, RoutineCall, HostCall, LoopCall, BranchCall>;
 
 struct Call {
   Work work;
-  expr::Place place = 0;              // the device that it runs on
-  std::vector<NodeId> members;        // what it computes
-  SegmentId segment = first_segment;  // what it waits for: sizes read back at the end of all segments before
+  expr::Place place = 0;              // the device that runs it
+  std::vector<NodeId> members;        // the nodes that it computes
+  SegmentId segment = first_segment;  // it needs the sizes read back at the ends of all segments before
 
   template <class Kind>
   bool is() const {
     return std::holds_alternative<Kind>(work);
   }
-  /// Of that kind; std::bad_variant_access where it is another.
+  /// The work as that kind; std::bad_variant_access if it is of another kind.
   template <class Kind>
   const Kind& as() const {
     return std::get<Kind>(work);
   }
   bool is_kernel(kernel::Family family) const;
-  /// Whether it is a kernel that checks values, and so may fail.
+  /// Whether it is a kernel that checks values and can therefore fail.
   bool has_checks() const;
-  /// The programs inside: of a loop one, of a branch two.
+  /// The programs inside: one for a loop, two for a branch.
   std::vector<std::shared_ptr<const Program>> bodies() const;
 };
 
-/// A call of a program.
+/// The index of a call in its program.
 using CallId = base::Id<struct CallTag>;
 
 struct Program {
   expr::Graph graph;
   HostValues host;
   base::IdVector<CallId, Call> calls;  // segment by segment
-  std::size_t kernel_count() const;    // of bodies, too
+  std::size_t kernel_count() const;    // these counts include bodies
   std::size_t product_count() const;
   std::size_t transfer_count() const;
   std::size_t routine_count() const;
 };
 
 struct Options {
-  bool join = true;  // false: every op its own kernel (optimizer=none)
+  bool join = true;  // false: one kernel for each op (optimizer=none)
   std::size_t max_body_nodes = 300;
-  bool special_values = true;  // as of rewrite::Options, where updates become products
-  std::string nan_guard = {};  // what kernels may not store (guard.hpp); empty: nothing is checked
+  bool special_values = true;  // as in rewrite::Options; used when updates become products
+  std::string nan_guard = {};  // the values that kernels may not store (guard.hpp); empty: no checks
 };
 
+/// Cuts the graph into calls: regions of nodes become kernels, all other work one call each.
 Program fuse(expr::Graph graph, const Options& options = {});
+/// The calls as text.
 std::string print(const Program& program);
 
 }  // namespace croton::fuse

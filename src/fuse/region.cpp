@@ -32,7 +32,7 @@ Axes identity(const std::vector<NodeId>& space) {
   return axes;
 }
 
-/// The axes of a space that are not among the inner ones.
+/// The parallel axes of the region's space.
 Axes outer_axes(const Region& region) {
   Axes axes;
   for (std::size_t axis = 0; axis < region.space.size(); ++axis) {
@@ -41,7 +41,7 @@ Axes outer_axes(const Region& region) {
   return axes;
 }
 
-/// A node to be placed: its iteration space and, for a reduction, the reduced axes.
+/// A node that needs a region: its iteration space and, for a reduction, the reduced axes.
 struct Candidate {
   NodeId node;
   std::vector<NodeId> space;
@@ -62,10 +62,10 @@ class RegionFinder {
     result_.region_of.assign(count, no_region);
     result_.stored.assign(count, false);
     result_.level_of.assign(count, 0);
-    sent_.assign(count, false);
+    is_sent_.assign(count, false);
     for (NodeId id = 0; id < count; ++id) {
       for (const NodeId input : arena_.inputs(id)) {
-        if (arena_.op(input).kind == Kind::Transfer) sent_[arena_.input(input, 0)] = true;
+        if (arena_.op(input).kind == Kind::Transfer) is_sent_[arena_.input(input, 0)] = true;
       }
     }
   }
@@ -91,28 +91,28 @@ class RegionFinder {
     join(found != no_region ? found : open_region(c, sources), c, sources);
   }
 
-  /// Calls are in no region; their level is above all that they read.
+  /// Calls are in no region. The level of a call is higher than the levels of all nodes that it reads.
   void place_call(NodeId id) {
     collector_.begin();
     for (const NodeId input : arena_.inputs(id)) {
-      // What is sent has been stored, also a number that kernels would compute again.
+      // A transfer reads a stored node, even a number that kernels would compute again.
       if (storage_.must_store[input])
         collector_.add(input);
       else
         collector_.collect(input, Axes(arena_.type(input).rank(), 0), false);
     }
-    // What only sends a leaf comes before everything, so that kernels are the same wherever inputs lie.
+    // Transfers of leaves come before everything else, so that kernels are the same for inputs on any device.
     if (arena_.op(id).kind == Kind::Transfer) result_.level_of[id] = -1;
     for (const Source& s : collector_.sources())
       result_.level_of[id] = std::max(result_.level_of[id], result_.level_of[s.node] + 1);
   }
 
-  /// The node as a candidate; its sources are collected.
+  /// The node as a candidate. The collector then has its sources.
   Candidate candidate_of(NodeId id) {
     Candidate c{id, {}, {}, reduces(arena_, id)};
     collector_.begin();
     const bool is_reduction = arena_.op(id).kind == Kind::Reduce;
-    const std::int64_t copies = written_out(arena_, id);
+    const std::int64_t copies = unrolled_count(arena_, id);
     const Space space = space_of(arena_, arena_.type(is_reduction && copies == 0 ? arena_.input(id, 0) : id).shape);
     c.space = space.sizes;
     if (c.reduces) {
@@ -132,7 +132,8 @@ class RegionFinder {
     return c;
   }
 
-  /// Where the candidate's dimensions lie in the region's space, the axis per dimension; nothing if it does not fit in.
+  /// The axis of the region's space for each dimension of the candidate; nothing if the candidate cannot
+  /// join the region.
   std::optional<Axes> fit(const Candidate& c, const Region& region) const {
     if (region.body_nodes >= options_.max_body_nodes || region.segment != host_.segment[c.node] ||
         region.place != arena_.node(c.node).place)
@@ -146,9 +147,8 @@ class RegionFinder {
     return outer_axes(region);
   }
 
-  /// Whether a source that is a member of the region is read by the candidate at the point where the region computes
-  /// it.
-  bool lines_up(const Source& source, const Axes& candidate_axes, const Region& region) const {
+  /// Whether the candidate reads a source in the region at the same point at which the region computes it.
+  bool is_aligned(const Source& source, const Axes& candidate_axes, const Region& region) const {
     if (!source.aligned) return false;
     const bool reduced = reduces(arena_, source.node);
     const auto& shape = arena_.type(source.node).shape;
@@ -172,13 +172,13 @@ class RegionFinder {
       const RegionId r = result_.region_of[source.node];
       if (r != no_region && std::ranges::find(tried, r) == tried.end()) tried.push_back(r);
     }
-    // The highest region first: only it can be at or above all the others.
+    // The highest region comes first: only it can be at or above the level of all others.
     std::ranges::sort(tried, std::ranges::greater{}, [&](RegionId r) { return result_.regions[r].level; });
-    // Siblings of the same space may be joined as well; not with what work on another device waits for, which would
-    // wait for them all.
-    if (const auto at = by_space_.find(c.space); at != by_space_.end() && !sent_[c.node]) {
+    // Regions of the same space can be joined too, but not with nodes that work on another device waits for: that work
+    // would wait for the whole region.
+    if (const auto at = by_space_.find(c.space); at != by_space_.end() && !is_sent_[c.node]) {
       for (const RegionId r : at->second) {
-        if (std::ranges::find(tried, r) == tried.end() && !sends_.contains(r)) tried.push_back(r);
+        if (std::ranges::find(tried, r) == tried.end() && !sending_regions_.contains(r)) tried.push_back(r);
       }
     }
     for (const RegionId r : tried) {
@@ -187,9 +187,9 @@ class RegionFinder {
     return no_region;
   }
 
-  /// Whether the region is a contraction that takes the candidate in as part of what it does with its sums. The
-  /// gradient of a parameter is left to the launch that updates all parameters.
-  bool may_follow(const Candidate& c, const Region& region) const {
+  /// Whether a contraction can compute the candidate in its epilogue, from its sums. The gradient of a parameter is
+  /// left to the launch that updates all parameters.
+  bool may_be_epilogue(const Candidate& c, const Region& region) const {
     if (c.reduces || c.space == region.space) return false;
     return std::ranges::none_of(graph_.updates, [&](const expr::Update& update) {
       return space_of(arena_, arena_.type(graph_.inputs[update.input].node).shape).sizes == c.space;
@@ -198,7 +198,7 @@ class RegionFinder {
 
   bool may_join(const Candidate& c, const std::vector<Source>& sources, RegionId r) const {
     const Region& region = result_.regions[r];
-    if (storage_.contracts[region.members.front()] && !may_follow(c, region)) return false;
+    if (storage_.contracts[region.members.front()] && !may_be_epilogue(c, region)) return false;
     const auto axes = fit(c, region);
     if (!axes) return false;
     const bool element_wise = c.reduces || c.space == region.space;
@@ -208,8 +208,8 @@ class RegionFinder {
         if (result_.level_of[source.node] >= region.level) return false;
         continue;
       }
-      if (!lines_up(source, *axes, region)) return false;
-      // With no parallel axes the reduction is split over blocks: nothing may walk the elements again after it.
+      if (!is_aligned(source, *axes, region)) return false;
+      // Without parallel axes the reduction is split over blocks, so no member may iterate over the elements after it.
       const bool whole = region.inner.size() == region.space.size() && !region.inner.empty();
       if (whole && element_wise && after_reduction_.contains(source.node)) return false;
     }
@@ -226,7 +226,7 @@ class RegionFinder {
     result_.regions.push_back(std::move(region));
     auto& list = by_space_[c.space];
     list.insert(list.begin(), r);
-    if (list.size() > 4) list.pop_back();  // keeps the search short; old regions are full or too low
+    if (list.size() > 4) list.pop_back();  // keeps the search short: old regions are full or on too low a level
     return r;
   }
 
@@ -234,8 +234,8 @@ class RegionFinder {
     Region& region = result_.regions[r];
     if (c.reduces) region.inner = c.inner;
     region.members.push_back(c.node);
-    if (sent_[c.node]) sends_.insert(r);
-    region.body_nodes += 1 + arena_.inputs(c.node).size() + base::to_size(3 * written_out(arena_, c.node));
+    if (is_sent_[c.node]) sending_regions_.insert(r);
+    region.body_nodes += 1 + arena_.inputs(c.node).size() + base::to_size(3 * unrolled_count(arena_, c.node));
     result_.region_of[c.node] = r;
     result_.level_of[c.node] = region.level;
     bool after = c.reduces;
@@ -244,7 +244,7 @@ class RegionFinder {
     if (after) after_reduction_.insert(c.node);
   }
 
-  /// Members that something outside their region reads.
+  /// Marks the members that are read outside of their region.
   void mark_stored() {
     for (NodeId id = 0; id < arena_.size(); ++id) {
       if (!storage_.computed[id]) continue;
@@ -268,8 +268,8 @@ class RegionFinder {
   SourceCollector collector_;
   Regions result_;
   std::set<NodeId> after_reduction_;
-  std::vector<bool> sent_;    // nodes that work on another device waits for
-  std::set<RegionId> sends_;  // regions with such members
+  std::vector<bool> is_sent_;           // nodes that are sent to another device
+  std::set<RegionId> sending_regions_;  // regions with nodes that are sent
   std::map<std::vector<NodeId>, std::vector<RegionId>> by_space_;
 };
 

@@ -11,7 +11,7 @@ namespace {
 using expr::Arena;
 using expr::Kind;
 
-/// The axes of an operand of a map, aligned at the end.
+/// The axes of an operand of a map. Operands are aligned at their last dimensions.
 Axes broadcast(const Arena& arena, NodeId operand, const Axes& axes) {
   const auto& shape = arena.type(operand).shape;
   Axes result;
@@ -41,17 +41,17 @@ void SourceCollector::begin() {
 }
 
 void SourceCollector::collect(NodeId node, Axes axes, bool aligned) {
-  // What the host has at once is computed again even where it is stored as a result.
+  // Values that the host knows from the start are computed again even if they are also stored as results.
   const bool is_leaf = arena_.op(node).kind == Kind::Leaf;
-  const bool again =
+  const bool recomputed =
       storage_.is_virtual(node) || (storage_.host.known_at_once(node) && !is_leaf && !storage_.deep[node]);
-  if (again && arena_.type(node).rank() == 0) {
-    // One element, whichever way leads to it: once is enough, and there may be very many ways.
+  if (recomputed && arena_.type(node).rank() == 0) {
+    // A scalar is the same element on every path, and there may be very many paths, so it is visited once.
     if (seen_[node] == collection_) return;
     seen_[node] = collection_;
     return collect_inputs(node, {}, true);
   }
-  if (!again) {
+  if (!recomputed) {
     if (!is_leaf) sources_.push_back({node, aligned, std::move(axes)});
     return;
   }

@@ -13,26 +13,25 @@ namespace {
 using expr::Arena;
 using expr::Kind;
 
-// A map this cheap, on operands that are stored anyway, is computed again where it is used: storing and reading it back
-// costs more.
+// A map of at most this cost, on operands that are stored anyway, is computed again by each reader, because it costs
+// more to store it and to read it back.
 constexpr int cheap_cost = 10;
 constexpr int max_cheap_loads = 2;
 
-// Views of views of views are read through one another by recursion, in sources.cpp and in lowering: after so many one
-// is stored.
+// sources.cpp and lowering read through chains of views by recursion. One view of a longer chain is stored.
 constexpr int max_view_depth = 200;
 
-// An element of a join reads each of its parts under a condition of its own, and joins of joins multiply these reads:
-// beyond so many the parts are stored first. A join that several nodes read is stored from the lower number on.
+// An element of a join has a conditional read for each part, and joins of joins multiply these reads. If there are more
+// reads than this, the parts are stored first. The lower limit is for joins that several nodes read.
 constexpr int max_join_reads = 48;
 constexpr int max_shared_join_reads = 8;
 
 class StorageFinder {
  public:
   StorageFinder(const expr::Graph& graph, const HostValues& host, const Options& options)
-      : graph_(graph), arena_(graph.arena), host_(host), options_(options), found_{graph.arena, host, {}, {},
-                                                                                   {},          {},   {}} {
-    for (auto* nodes : {&found_.computed, &found_.must_store, &found_.cheap, &found_.contracts, &found_.deep})
+      : graph_(graph), arena_(graph.arena), host_(host), options_(options), storage_{graph.arena, host, {}, {},
+                                                                                     {},          {},   {}} {
+    for (auto* nodes : {&storage_.computed, &storage_.must_store, &storage_.cheap, &storage_.contracts, &storage_.deep})
       nodes->assign(arena_.size(), false);
   }
 
@@ -41,44 +40,44 @@ class StorageFinder {
     store_results_and_calls();
     find_contractions();
     find_cheap();
-    find_slid();
-    store_repeated();
+    find_maps_of_windows();
+    store_repeated_draws();
     bound_reads();
     bound_depth();
-    return std::move(found_);
+    return std::move(storage_);
   }
 
  private:
   bool is_leaf(NodeId id) const { return arena_.op(id).kind == Kind::Leaf; }
   bool is_call(NodeId id) const { return fuse::is_call(arena_.op(id)); }
 
-  /// A size that is only in a type needs no kernel.
+  /// The nodes that results depend on by value. A size that occurs only in a type needs no kernel.
   void find_computed() {
-    for (const NodeId root : graph_.roots()) found_.computed[root] = true;
-    for (const NodeId fresh : host_.fresh) found_.computed[fresh] = true;
+    for (const NodeId root : graph_.roots()) storage_.computed[root] = true;
+    for (const NodeId fresh : host_.fresh) storage_.computed[fresh] = true;
     for (NodeId id = arena_.size(); id-- > 0;) {
-      if (!found_.computed[id]) continue;
-      for (const NodeId input : value_inputs(arena_, id)) found_.computed[input] = true;
+      if (!storage_.computed[id]) continue;
+      for (const NodeId input : value_inputs(arena_, id)) storage_.computed[input] = true;
     }
   }
 
   void store_results_and_calls() {
     for (const NodeId root : graph_.roots()) {
-      if (!is_leaf(root)) found_.must_store[root] = true;
+      if (!is_leaf(root)) storage_.must_store[root] = true;
     }
-    for (const NodeId fresh : host_.fresh) found_.must_store[fresh] = true;
+    for (const NodeId fresh : host_.fresh) storage_.must_store[fresh] = true;
     for (NodeId id = 0; id < arena_.size(); ++id) {
-      if (!found_.computed[id] || !is_call(id)) continue;
-      found_.must_store[id] = true;
+      if (!storage_.computed[id] || !is_call(id)) continue;
+      storage_.must_store[id] = true;
       for (const NodeId input : arrays_of_call(id)) {
         const NodeId base = read_by_call(id, input);
-        if (!is_leaf(base)) found_.must_store[base] = true;
+        if (!is_leaf(base)) storage_.must_store[base] = true;
       }
     }
   }
 
-  /// The inputs of a call that it reads as arrays: the other inputs of callbacks are sizes; the first of a loop is its
-  /// number of steps, of a branch its condition.
+  /// The inputs that a call reads as arrays. The other inputs of callbacks are sizes; the first input of a loop is its
+  /// number of steps, that of a branch its condition.
   std::span<const NodeId> arrays_of_call(NodeId call) const {
     const Kind kind = arena_.op(call).kind;
     if (kind == Kind::Host) return host_arguments(arena_, call);
@@ -86,19 +85,19 @@ class StorageFinder {
     return has_number ? arena_.inputs(call).subspan(1) : arena_.inputs(call);
   }
 
-  /// What a call reads in place of its input, below views that it reads through.
+  /// The node that a call reads for an input: the call reads through some views.
   NodeId read_by_call(NodeId call, NodeId input) const {
-    // A product reads transposed operands itself; any other view is made a matrix of its own.
+    // A product can read transposed operands; any other view is stored as a matrix.
     NodeId base = input;
-    while (arena_.op(call).kind == Kind::Contract && !found_.must_store[base] && matrix_view(arena_, base))
+    while (arena_.op(call).kind == Kind::Contract && !storage_.must_store[base] && matrix_view(arena_, base))
       base = arena_.input(base, 0);
-    // A loop walks its sequences as they lie.
-    while (is_sequence(call, input) && !found_.must_store[base] && is_sequence_view(graph_, host_, base))
+    // A loop reads its sequences with any strides.
+    while (is_sequence(call, input) && !storage_.must_store[base] && is_sequence_view(graph_, host_, base))
       base = arena_.input(base, 0);
     return base;
   }
 
-  /// Whether the loop reads it as a sequence, and as nothing else.
+  /// Whether the loop reads the input only as a sequence.
   bool is_sequence(NodeId loop, NodeId input) const {
     if (arena_.op(loop).kind != Kind::Loop) return false;
     const auto inputs = arena_.inputs(loop);
@@ -109,12 +108,12 @@ class StorageFinder {
   void find_contractions() {
     if (!options_.join) return;
     for (NodeId id = 0; id < arena_.size(); ++id) {
-      if (!found_.computed[id]) continue;
-      found_.contracts[id] = is_contraction(arena_, id);
-      if (!found_.contracts[id] && !computes_filters(arena_, id)) continue;
-      found_.cheap[arena_.input(id, 0)] = true;  // the products
+      if (!storage_.computed[id]) continue;
+      storage_.contracts[id] = is_contraction(arena_, id);
+      if (!storage_.contracts[id] && !computes_filters(arena_, id)) continue;
+      storage_.cheap[arena_.input(id, 0)] = true;  // the products of the factors
       for (const NodeId operand : contraction_operands(arena_, id)) {
-        if (!is_leaf(operand)) found_.must_store[operand] = true;
+        if (!is_leaf(operand)) storage_.must_store[operand] = true;
       }
     }
   }
@@ -122,7 +121,7 @@ class StorageFinder {
   void find_cheap() {
     std::vector<int> cost(arena_.size(), 0), loads(arena_.size(), 0);
     for (NodeId id = 0; id < arena_.size(); ++id) {
-      if (!found_.computed[id]) continue;
+      if (!storage_.computed[id]) continue;
       const Kind kind = arena_.op(id).kind;
       if (kind == Kind::Leaf || is_call(id)) {
         loads[id] = arena_.scalar_value(id) || arena_.type(id).rank() == 0 ? 0 : 1;
@@ -132,25 +131,27 @@ class StorageFinder {
                          kind == Kind::Window;
       for (const NodeId input : arena_.inputs(id)) {
         const Kind read = arena_.op(input).kind;
-        const bool again = read != Kind::Reduce && read != Kind::Join && read != Kind::Gather;
-        from_stored = from_stored && again && cost[input] <= cheap_cost;
-        // Of no interest beyond the limits; shared operands count twice, so that sums of sums would overflow.
+        const bool recomputed = read != Kind::Reduce && read != Kind::Join && read != Kind::Gather;
+        from_stored = from_stored && recomputed && cost[input] <= cheap_cost;
+        // Values are capped just above the limits: shared operands count twice, so the exact sums could overflow.
         cost[id] = std::min(cost[id] + cost[input], cheap_cost + 1);
         loads[id] = std::min(loads[id] + loads[input], max_cheap_loads + 1);
       }
       if (arena_.op(id).map != nullptr) cost[id] += arena_.op(id).map->cost;
       if (!from_stored) cost[id] = cheap_cost + 1;
-      found_.cheap[id] = found_.cheap[id] || (options_.join && (kind == Kind::Map || kind == Kind::Check) &&
-                                              from_stored && cost[id] <= cheap_cost && loads[id] <= max_cheap_loads);
+      storage_.cheap[id] =
+          storage_.cheap[id] || (options_.join && (kind == Kind::Map || kind == Kind::Check) && from_stored &&
+                                 cost[id] <= cheap_cost && loads[id] <= max_cheap_loads);
     }
   }
 
-  /// Each element of a map that only windows slide over is read by one element of one window: it is computed there.
-  void find_slid() {
+  /// A map whose only reader is a Window with one reader is computed where the windows are read: one element of one
+  /// window reads each of its elements.
+  void find_maps_of_windows() {
     std::vector<int> users(arena_.size(), 0);
     std::vector<NodeId> user(arena_.size(), expr::no_node);
     for (NodeId id = 0; id < arena_.size(); ++id) {
-      if (!found_.computed[id]) continue;
+      if (!storage_.computed[id]) continue;
       for (const NodeId input : arena_.inputs(id)) {
         ++users[input];
         user[input] = id;
@@ -159,23 +160,23 @@ class StorageFinder {
     for (NodeId id = 0; id < arena_.size(); ++id) {
       if (arena_.op(id).kind != Kind::Map || users[id] != 1 || !options_.join) continue;
       const NodeId window = user[id];
-      found_.cheap[id] = found_.cheap[id] || (arena_.op(window).kind == Kind::Window && users[window] == 1);
+      storage_.cheap[id] = storage_.cheap[id] || (arena_.op(window).kind == Kind::Window && users[window] == 1);
     }
   }
 
-  /// Random numbers are drawn again by each reader, which costs as much as to read them back; but not by one that would
-  /// draw an element many times, as it is repeated along an axis.
-  void store_repeated() {
+  /// Each reader draws random numbers again, which costs as much as to read them back. They are stored if a reader
+  /// repeats them along an axis, because it would draw each element many times.
+  void store_repeated_draws() {
     std::vector<bool> drawn(arena_.size(), false);
     for (NodeId id = 0; id < arena_.size(); ++id) {
-      if (!found_.computed[id]) continue;
+      if (!storage_.computed[id]) continue;
       const expr::Op& op = arena_.op(id);
       const bool repeats = op.kind == Kind::Map || op.kind == Kind::Check || op.is(expr::Core::alloc);
       for (const NodeId input : arena_.inputs(id)) {
         if (!drawn[input] || arena_.type(input).rank() == 0) continue;
         if (repeats && !arena_.same_shape(arena_.type(id).shape, arena_.type(input).shape))
-          found_.must_store[input] = true;
-        else if (found_.is_virtual(id))
+          storage_.must_store[input] = true;
+        else if (storage_.is_virtual(id))
           drawn[id] = true;
       }
       if (op.element_cost > cheap_cost) drawn[id] = true;
@@ -185,14 +186,14 @@ class StorageFinder {
   void bound_reads() {
     std::vector<int> reads(arena_.size(), 0), users(arena_.size(), 0);
     for (NodeId id = 0; id < arena_.size(); ++id) {
-      if (!found_.computed[id]) continue;
+      if (!storage_.computed[id]) continue;
       for (const NodeId input : arena_.inputs(id)) ++users[input];
     }
     for (NodeId id = 0; id < arena_.size(); ++id) {
-      if (!found_.computed[id] || arena_.type(id).rank() == 0) continue;
+      if (!storage_.computed[id] || arena_.type(id).rank() == 0) continue;
       reads[id] = 1;
       const bool joins = arena_.op(id).kind == Kind::Join || arena_.op(id).kind == Kind::Gather;
-      if (is_leaf(id) || (!joins && !found_.is_virtual(id))) continue;
+      if (is_leaf(id) || (!joins && !storage_.is_virtual(id))) continue;
       const auto total = [&] {
         int sum = 0;
         for (const NodeId input : arena_.inputs(id)) sum = std::min(sum + reads[input], max_join_reads + 1);
@@ -203,24 +204,24 @@ class StorageFinder {
       if (reads[id] > max_join_reads) {
         for (const NodeId input : arena_.inputs(id)) {
           if (reads[input] <= 1) continue;
-          found_.must_store[input] = true;
+          storage_.must_store[input] = true;
           reads[input] = 1;
         }
         reads[id] = total();
       }
-      found_.must_store[id] =
-          found_.must_store[id] || reads[id] > (users[id] > 1 ? max_shared_join_reads : max_join_reads);
-      if (found_.must_store[id]) reads[id] = 1;
+      storage_.must_store[id] =
+          storage_.must_store[id] || reads[id] > (users[id] > 1 ? max_shared_join_reads : max_join_reads);
+      if (storage_.must_store[id]) reads[id] = 1;
     }
   }
 
   void bound_depth() {
     std::vector<int> depth(arena_.size(), 0);
     for (NodeId id = 0; id < arena_.size(); ++id) {
-      if (!found_.computed[id] || is_leaf(id) || !found_.is_virtual(id)) continue;
+      if (!storage_.computed[id] || is_leaf(id) || !storage_.is_virtual(id)) continue;
       for (const NodeId input : arena_.inputs(id)) depth[id] = std::max(depth[id], depth[input] + 1);
       if (depth[id] < max_view_depth) continue;
-      found_.must_store[id] = found_.deep[id] = true;
+      storage_.must_store[id] = storage_.deep[id] = true;
       depth[id] = 0;
     }
   }
@@ -229,7 +230,7 @@ class StorageFinder {
   const Arena& arena_;
   const HostValues& host_;
   const Options& options_;
-  Storage found_;
+  Storage storage_;
 };
 
 }  // namespace

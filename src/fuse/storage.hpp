@@ -1,5 +1,5 @@
-// Which nodes have a buffer of their own, whoever reads them, and which are virtual: read through, or computed again
-// where they are used. The others are placed into regions (region.hpp).
+// Storage: the nodes that must have a buffer, and the virtual nodes, which are views that are read through or values
+// that each reader computes again. The other nodes are placed into regions (region.hpp).
 #pragma once
 
 #include "fuse/program.hpp"
@@ -8,17 +8,17 @@
 
 namespace croton::fuse {
 
-/// All per node.
+/// All vectors are indexed by node.
 struct Storage {
   const expr::Arena& arena;
   const HostValues& host;
-  std::vector<bool> computed;    // some element of a result is made of it
+  std::vector<bool> computed;    // a result depends on its elements
   std::vector<bool> must_store;  // has a buffer
   std::vector<bool> cheap;       // costs less to compute again than to store and read back
-  std::vector<bool> contracts;   // a sum of products that is a kernel of its own kind
-  std::vector<bool> deep;        // stored because what it is made of is too deep to be computed again
+  std::vector<bool> contracts;   // a contraction: a sum of products with its own family of kernels
+  std::vector<bool> deep;        // stored because it is too deep to be computed again
 
-  /// Read through where it is used, unless it must be stored.
+  /// Whether readers compute it or read through it, because it has no buffer.
   bool is_virtual(NodeId id) const {
     if (must_store[id]) return false;
     const expr::Kind kind = arena.op(id).kind;
@@ -27,7 +27,7 @@ struct Storage {
   }
 };
 
-/// For a graph and host values that stay where they are.
+/// Finds the storage. The result refers to the graph's arena and to the host values.
 Storage find_storage(const expr::Graph& graph, const HostValues& host, const Options& options);
 
 }  // namespace croton::fuse

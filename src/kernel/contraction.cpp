@@ -5,26 +5,28 @@
 namespace croton::kernel {
 namespace {
 
-/// Which axes each node depends on, through loads as well: [node][axis].
+/// Whether each node depends on each axis, also through loads: [node][axis].
 std::vector<std::vector<bool>> axes_of_nodes(const Kernel& kernel) {
   const expr::Arena& body = kernel.body;
-  std::vector<std::vector<bool>> moves(body.size(), std::vector<bool>(kernel.axes.size(), false));
+  std::vector<std::vector<bool>> depends_on(body.size(), std::vector<bool>(kernel.axes.size(), false));
   for (NodeId id = 0; id < body.size(); ++id) {
-    if (body.op(id).is(expr::Core::axis)) moves[id][body.attrs(id).index("k")] = true;
+    if (body.op(id).is(expr::Core::axis)) depends_on[id][body.attrs(id).index("k")] = true;
     for (const NodeId input : body.inputs(id)) {
       for (std::size_t axis = 0; axis < kernel.axes.size(); ++axis)
-        moves[id][axis] = moves[id][axis] || moves[input][axis];
+        depends_on[id][axis] = depends_on[id][axis] || depends_on[input][axis];
     }
   }
-  return moves;
+  return depends_on;
 }
 
-bool only_the_stage_walks_inner_axes(const Kernel& kernel) {
+bool only_stage_depends_on_inner(const Kernel& kernel) {
   const std::vector<bool> inner = depends_on_inner(kernel);
-  const auto walks = [&](NodeId node) -> bool { return inner[node]; };
-  return std::ranges::none_of(kernel.checks, [&](const Check& c) { return walks(c.condition) || walks(c.value); }) &&
-         std::ranges::none_of(kernel.stores,
-                              [&](const Store& s) { return walks(s.value) || std::ranges::any_of(s.index, walks); });
+  const auto is_inner = [&](NodeId node) -> bool { return inner[node]; };
+  return std::ranges::none_of(kernel.checks,
+                              [&](const Check& c) { return is_inner(c.condition) || is_inner(c.value); }) &&
+         std::ranges::none_of(kernel.stores, [&](const Store& s) {
+           return is_inner(s.value) || std::ranges::any_of(s.index, is_inner);
+         });
 }
 
 }  // namespace
@@ -36,18 +38,18 @@ std::optional<Contraction> as_contraction(const Kernel& kernel) {
   const DType dtype = body.type(product).dtype;
   if (!body.op(product).is(expr::Core::mul) || (dtype != DType::float32 && dtype != DType::float64))
     return std::nullopt;
-  if (!only_the_stage_walks_inner_axes(kernel)) return std::nullopt;
+  if (!only_stage_depends_on_inner(kernel)) return std::nullopt;
   std::size_t parallel_end = kernel.axes.size();
   while (parallel_end > 0 && kernel.axes[parallel_end - 1].inner) --parallel_end;
   if (parallel_end == 0) return std::nullopt;
   const std::size_t last_parallel = parallel_end - 1;
 
-  const std::vector<std::vector<bool>> moves = axes_of_nodes(kernel);
+  const std::vector<std::vector<bool>> depends_on = axes_of_nodes(kernel);
   Contraction result{body.input(product, 0), body.input(product, 1), {}};
-  if (moves[result.left][last_parallel]) std::swap(result.left, result.right);
+  if (depends_on[result.left][last_parallel]) std::swap(result.left, result.right);
   bool has_rows = false;
   for (std::size_t axis = 0; axis < kernel.axes.size(); ++axis) {
-    const bool left = moves[result.left][axis], right = moves[result.right][axis];
+    const bool left = depends_on[result.left][axis], right = depends_on[result.right][axis];
     if (!kernel.axes[axis].inner && !left && !right) return std::nullopt;
     result.side.push_back(kernel.axes[axis].inner ? Side::inner
                           : left && right         ? Side::both

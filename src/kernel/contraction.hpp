@@ -1,6 +1,6 @@
-// Contractions: kernels that add up products of a value of the rows and a value of the columns, such as convolutions
-// and products of matrices are. Each of the two values is used many times, so that it pays to bring them together once,
-// in the order in which they are multiplied, whatever they are made of.
+// Contractions: kernels that sum products of a value of the rows and a value of the columns, such as convolutions and
+// matrix products. Each of the two values is used many times. It therefore pays to compute it once and to pack the
+// values in the order in which they are multiplied.
 #pragma once
 
 #include "kernel/kernel.hpp"
@@ -9,12 +9,12 @@
 
 namespace croton::kernel {
 
-/// To which of the two factors an axis belongs.
+/// The factors that depend on an axis.
 enum class Side : std::uint8_t {
-  both,     // one contraction for each index
-  rows,     // only the left factor moves along it
-  columns,  // only the right one, among them the last parallel axis
-  inner,    // added up
+  both,     // both factors: one contraction for each index
+  rows,     // only the left factor
+  columns,  // only the right factor; the last parallel axis is one of these
+  inner,    // summed over
 };
 
 struct Contraction {
@@ -22,8 +22,8 @@ struct Contraction {
   std::vector<Side> side;  // of each axis
 };
 
-/// The factors of the kernel's only stage, if it is one that adds up products in float32 or float64, no factor moves
-/// along all parallel axes, and nothing but the stage walks the inner ones.
+/// The kernel as a contraction, if its only stage sums products in float32 or float64, no factor depends on all
+/// parallel axes, and only the stage depends on inner axes.
 std::optional<Contraction> as_contraction(const Kernel& kernel);
 
 }  // namespace croton::kernel

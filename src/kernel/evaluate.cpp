@@ -16,7 +16,7 @@ namespace {
 using expr::Core;
 using expr::Scalar;
 
-/// Nodes in order.
+/// Nodes in topological order.
 using Nodes = std::vector<NodeId>;
 
 class Evaluator {
@@ -30,7 +30,7 @@ class Evaluator {
         index_(kernel.axes.size(), 0),
         results_(kernel.stages.size()),
         stage_of_(stage_of(kernel)),
-        by_inner_(depends_on_inner(kernel)) {
+        depends_on_inner_(depends_on_inner(kernel)) {
     check_arguments(reads, shapes);
     for (const Axis& axis : kernel.axes) sizes_.push_back(evaluate_node(axis.extent).as_int());
   }
@@ -81,7 +81,7 @@ class Evaluator {
     }
   }
 
-  /// Calls `f` for all values of the inner (or the parallel) axes, in C order.
+  /// Calls `f` for all indices along the inner (or the parallel) axes, in C order.
   template <class F>
   void loop(bool inner, std::size_t axis, const F& f) {
     while (axis < kernel_.axes.size() && kernel_.axes[axis].inner != inner) ++axis;
@@ -96,8 +96,8 @@ class Evaluator {
     }
     run_checks(kernel_.stages.size());
     for (const Store& store : kernel_.stores) {
-      const bool walks = std::ranges::any_of(store.index, [&](NodeId i) { return by_inner_[i]; });
-      each(walks, [&] { run_store(store); });
+      const bool per_element = std::ranges::any_of(store.index, [&](NodeId i) { return depends_on_inner_[i]; });
+      each(per_element, [&] { run_store(store); });
     }
   }
 
@@ -109,11 +109,11 @@ class Evaluator {
       f();
   }
 
-  /// The checks that can be made once the first `stage` stages have run, and could not before.
+  /// Runs the checks that need exactly the first `stage` stages.
   void run_checks(std::size_t stage) {
     for (const Check& check : kernel_.checks) {
       if (std::max(stage_of_[check.condition], stage_of_[check.value]) != stage) continue;
-      each(by_inner_[check.condition] || by_inner_[check.value], [&] {
+      each(depends_on_inner_[check.condition] || depends_on_inner_[check.value], [&] {
         if (evaluate_node(check.condition).i == 0)
           throw IndexError(expr::fill_message(check.message, evaluate_node(check.value).i, extents_));
       });
@@ -146,7 +146,7 @@ class Evaluator {
     return at;
   }
 
-  /// All that the root needs is computed anew, in the order of the nodes.
+  /// Computes the root, and all nodes that it needs, in topological order.
   Scalar evaluate_node(NodeId root) {
     auto [at, fresh] = needed_.try_emplace(root);
     if (fresh) at->second = needed_by(root);
@@ -205,7 +205,7 @@ class Evaluator {
   std::vector<std::int64_t> sizes_, index_;   // per axis
   std::vector<Scalar> results_;               // per stage
   std::vector<std::size_t> stage_of_;
-  std::vector<bool> by_inner_;
+  std::vector<bool> depends_on_inner_;
   std::unordered_map<NodeId, Nodes> needed_;
 };
 

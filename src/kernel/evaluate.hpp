@@ -1,4 +1,4 @@
-// The reference evaluator of kernels: the loops of kernel.hpp as they are described there, in scalars, in order.
+// The reference evaluator of kernels: it runs the loops described in kernel.hpp, in scalars, in order.
 #pragma once
 
 #include "kernel/kernel.hpp"
@@ -11,9 +11,10 @@
 
 namespace croton::kernel {
 
-/// `reads`: the read operands in order; `extents`: the sizes that a launch passes; `shapes`: of the written operands.
-/// Gives the written ones; elements that no store writes are 0. Reductions run over the inner elements in C order,
-/// floats in double. IndexError where a check fails (with its message) or an index lies outside an operand.
+/// Runs the kernel and returns the written operands; elements that no store writes are 0. `reads`: the read operands in
+/// order; `extents`: the sizes that a launch passes; `shapes`: the shapes of the written operands. Reductions go over
+/// the inner elements in C order, floats in double. Raises IndexError if a check fails (with its message) or if an
+/// index is outside its operand.
 std::vector<Array> evaluate(const Kernel& kernel, std::span<const Array> reads, std::span<const std::int64_t> extents,
                             std::span<const Sizes> shapes);
 

@@ -57,7 +57,7 @@ std::vector<std::size_t> stage_of(const Kernel& kernel) {
 
 namespace {
 
-/// The promise that node `id` of the body breaks.
+/// The promise that node `id` of the body breaks, or an empty text.
 std::string broken_by_node(const Kernel& kernel, NodeId id) {
   const expr::Arena& body = kernel.body;
   const expr::Op& op = body.op(id);

@@ -1,9 +1,9 @@
-// Kernel: what one launch computes, as loops over axes around expressions of the same node kind as graphs. It knows
-// nothing of schedules, strides or devices.
+// Kernel: the computation of one launch, as loops over axes around expressions, which have the same kind of nodes as
+// graphs. It is independent of schedules, strides and devices.
 //
-// The axes are parallel (each point is computed on its own) or inner (walked within a point). First the stages run in
-// order, each reducing a value over all inner axes; then the stores that depend on inner axes run over them, the others
-// once a point.
+// An axis is parallel (its points are independent) or inner (a loop within a point). First the stages run in order;
+// each reduces a value over all inner axes. Then the stores run: those that depend on inner axes once per element, the
+// others once per point.
 //
 //   kernel row [i0: e0, i1: 10 inner] (e0, p0: f32[2]) -> (p1: f32[2])
 //     v0 = p0[i0, i1]
@@ -14,7 +14,7 @@
 //     v3 = true_divide(v2, r1)
 //     p1[i0, i1] = v3
 //
-// (Text that people write may nest: r1 = sum exp(sub(p0[i0, i1], r0)).)
+// (Text written by hand may nest expressions: r1 = sum exp(sub(p0[i0, i1], r0)).)
 #pragma once
 
 #include "expr/arena.hpp"
@@ -26,14 +26,14 @@ namespace croton::kernel {
 
 using expr::NodeId;
 
-/// The schedule family: which template runs the kernel. Fixed when the kernel is made, and with it the order of every
-/// reduction.
+/// The schedule family: the template that runs the kernel. It is fixed when the kernel is made, and it fixes the order
+/// of every reduction.
 enum class Family : std::uint8_t {
   pointwise,  // no inner axes
-  row,        // inner axes are the fast ones: a point's elements lie together
-  column,     // the fastest axis is parallel: neighbouring points are reduced side by side
-  split,      // few points, long reductions: each is cut into fixed blocks
-  contract,   // sums of products of what belongs to rows and what belongs to columns (contraction.hpp)
+  row,        // the fastest axis is inner: neighbouring elements belong to one point
+  column,     // the fastest axis is parallel: neighbouring points are reduced at the same time
+  split,      // few points, long reductions: each is split into blocks of a fixed size
+  contract,   // sums of products of a value of the rows and a value of the columns (contraction.hpp)
 };
 std::string_view name_of(Family family);
 
@@ -48,7 +48,7 @@ struct Operand {
   bool written = false;
 };
 
-/// A reduction over all inner axes. Its result is the leaf `result` with this stage's number.
+/// A reduction over all inner axes. The leaf `result` with the number of the stage reads its result.
 struct Stage {
   const expr::Op* op;
   NodeId value;
@@ -72,7 +72,7 @@ struct Kernel {
   expr::Arena body;
   std::vector<Axis> axes;
   std::vector<Operand> operands;  // read ones first, then written ones
-  std::size_t extents = 0;        // how many sizes the launch passes
+  std::size_t extents = 0;        // the number of sizes that the launch passes
   std::vector<Stage> stages;
   std::vector<Store> stores;
   std::vector<Check> checks;
@@ -80,18 +80,18 @@ struct Kernel {
   bool has_inner() const;
 };
 
-/// For each node of the body: whether it depends on an inner axis, through loads as well.
+/// For each node of the body: whether it depends on an inner axis, also through loads.
 std::vector<bool> depends_on_inner(const Kernel& kernel);
-/// For each node, the first stage that must have run before it (0: none).
+/// For each node, the number of stages that must run before it.
 std::vector<std::size_t> stage_of(const Kernel& kernel);
 
-/// The text of the header comment; parse_kernel reads it back.
+/// The kernel as text, as in the comment above; parse_kernel reads it back.
 std::string print(const Kernel& kernel);
-/// ValueError with line and column.
+/// Parses the text of a kernel. Raises ValueError with the line and column.
 Kernel parse_kernel(std::string_view text);
-/// The promise that the kernel breaks, or nothing.
+/// The first promise that the kernel breaks; empty if it keeps all.
 std::string broken_promise(const Kernel& kernel);
-/// InternalError that says which promise is broken.
+/// Raises InternalError with the promise that the kernel breaks.
 void verify(const Kernel& kernel);
 
 }  // namespace croton::kernel

@@ -17,7 +17,7 @@ using expr::Core;
 using expr::Lexer;
 using expr::Token;
 
-// Text is untrusted: what it may ask for is bounded.
+// Text is untrusted, so the sizes of kernels are limited.
 constexpr std::size_t max_axes = 64;
 constexpr std::size_t max_operands = 1024;
 constexpr std::size_t max_rank = 64;
@@ -81,7 +81,7 @@ class KernelParser {
     lexer_.expect("kernel");
     kernel_.family = family();
     lexer_.expect("[");
-    std::vector<Token> extents;  // read before the sizes that they may name
+    std::vector<Token> extents;  // read before the sizes that they may refer to
     while (!lexer_.is("]")) {
       if (kernel_.axes.size() == max_axes) lexer_.error("the kernel has too many axes");
       lexer_.expect(fmt::format("i{}", kernel_.axes.size()));
@@ -176,10 +176,10 @@ class KernelParser {
     const expr::Op* op = expr::find_op(lexer_.expect_name());
     if (op == nullptr || op->kind != expr::Kind::Reduce)
       Lexer::error(fmt::format("'{}' is not the name of a reduction", op_name.text), op_name);
-    const NodeId of = value(0);
-    kernel_.stages.push_back({op, of});
+    const NodeId reduced = value(0);
+    kernel_.stages.push_back({op, reduced});
     values_[name] =
-        leaf(Core::result, "stage", number, op->reduce->yields_index ? DType::int64 : body().type(of).dtype);
+        leaf(Core::result, "stage", number, op->reduce->yields_index ? DType::int64 : body().type(reduced).dtype);
   }
 
   std::size_t known_operand(const Token& where, bool written) {
@@ -214,7 +214,7 @@ class KernelParser {
     return body().make_typed(core, inputs, {{"operand", operand}}, body().intern_type({dtype, {}}));
   }
 
-  /// An axis, a size, a result, a name, a literal, a load or a call.
+  /// Parses an axis, a size, a result, a name, a literal, a load or a call.
   NodeId value(int depth) {
     if (depth > max_nesting) lexer_.error(fmt::format("calls are nested more than {} deep", max_nesting));
     if (const auto constant = expr::parse_literal(lexer_)) return body().scalar(*constant);
@@ -243,7 +243,7 @@ class KernelParser {
     std::vector<NodeId> inputs;
     expr::Attrs attrs;
     while (!lexer_.is(")")) {
-      // Of the elementwise ops cast alone has an attribute.
+      // Among the elementwise ops only cast has an attribute.
       if (lexer_.is("dtype") && !values_.contains("dtype")) {
         lexer_.next();
         lexer_.expect("=");

@@ -8,7 +8,8 @@ namespace {
 
 using expr::Core;
 
-/// Writes a kernel: what each stage, store and check needs stands in front of it, once, in the order of the nodes.
+/// Prints a kernel. The values that a stage, store or check needs are defined once, before their first use, in the
+/// order of the nodes.
 class Printer {
  public:
   explicit Printer(const Kernel& kernel)
@@ -55,7 +56,7 @@ class Printer {
     text_ = fmt::format("kernel {} [{}] ({}) -> ({})\n", name_of(kernel_.family), axes, reads, writes);
   }
 
-  /// The statements of all nodes that the roots need and that are not written yet.
+  /// Prints the definitions of all nodes that the roots need and that are not printed yet.
   void define(const std::vector<NodeId>& roots) {
     std::vector<bool> needed(body_.size(), false);
     NodeId last = 0;
@@ -103,7 +104,7 @@ class Printer {
     return names_[id];
   }
 
-  /// Indices and sizes are int64, so their constants stand without a dtype.
+  /// Indices and sizes are int64, so their constants are printed without a dtype.
   std::string index(std::span<const NodeId> nodes) const {
     std::string text;
     for (const NodeId id : nodes) {

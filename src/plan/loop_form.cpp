@@ -12,7 +12,7 @@
 namespace croton::plan {
 namespace {
 
-/// Whether steps of the body's own write all of its results, each in a place of its own.
+/// Whether the steps of the body write all of its results, each to a separate buffer.
 bool writes_all_results(const Plan& plan) {
   for (std::size_t o = 0; o < plan.output_buffer.size(); ++o) {
     const BufferId b = plan.output_buffer[o];
@@ -22,7 +22,7 @@ bool writes_all_results(const Plan& plan) {
   return true;
 }
 
-constexpr const char* gives_on = "it gives on what it was given, or one value twice";
+constexpr const char* passes_through = "it gives on what it was given, or one value twice";
 constexpr const char* finds_sizes = "it finds sizes by computing";
 constexpr const char* moves_values = "it moves values between devices";
 constexpr const char* loop_inside = "it has a loop inside";
@@ -32,7 +32,7 @@ std::string runs_on_host(const fuse::Program& body, const fuse::HostCall& call) 
   return fmt::format("{} runs on the host", body.graph.arena.op(call.result).name);
 }
 
-/// The sizes of a matrix as far as they are stated: of a capture, outside of the loop.
+/// The stated sizes of a matrix. Those of a captured matrix are stated outside of the loop.
 std::vector<std::optional<std::int64_t>> stated_sizes(const fuse::Program& program, const fuse::LoopCall& call,
                                                       const Buffer& matrix) {
   const expr::Arena* arena = &call.body->graph.arena;
@@ -46,14 +46,15 @@ std::vector<std::optional<std::int64_t>> stated_sizes(const fuse::Program& progr
   return sizes;
 }
 
-/// The first product that a library does better in each step, whatever the sizes that are not stated; empty: none.
+/// Describes the first product for which calls of a library are faster, whatever the sizes that are not stated; empty
+/// if there is none.
 std::string large_product(const fuse::Program& program, const fuse::LoopCall& call, const Plan& plan, bool on_gpu) {
   for (const Step& step : plan.steps) {
     const auto* product = std::get_if<fuse::ProductCall>(&call.body->calls[step.call].work);
     if (product == nullptr) continue;
     const expr::Arena& arena = call.body->graph.arena;
     const auto& shape = arena.type(product->result).shape;
-    // One or two rows: a generated kernel beats the library, whatever the other matrix.
+    // With one or two rows a generated kernel is faster than the library for every right matrix.
     const std::int64_t rows = arena.known(shape[0]).value_or(3);
     if (shape.size() != 2 || rows <= 2) continue;
     const auto sizes = stated_sizes(program, call, plan.buffers[step.right.buffer]);
@@ -61,8 +62,8 @@ std::string large_product(const fuse::Program& program, const fuse::LoopCall& ca
     const std::int64_t k = step.right.transposed ? *sizes[1] : *sizes[0],
                        n = step.right.transposed ? *sizes[0] : *sizes[1],
                        bytes = k * n * base::element_size(arena.type(product->result).dtype);
-    const bool large = on_gpu ? !product_too_much_of_rows(bytes).empty() &&
-                                    !product_too_much_of_grid(rows, k, n, bytes, 2 * bytes).empty()
+    const bool large = on_gpu ? !why_not_product_in_rows(bytes).empty() &&
+                                    !why_not_product_in_grid(rows, k, n, bytes, 2 * bytes).empty()
                               : bytes > expr::most_right_bytes_cpu;
     if (!large) continue;
     const Where where = product->origin.where;
@@ -73,32 +74,32 @@ std::string large_product(const fuse::Program& program, const fuse::LoopCall& ca
   return "";
 }
 
-// Each block reads the whole right matrix in each step: what does not stay near its multiprocessor, in a first-level
-// cache of 256 KiB, comes from further away every time.
+// Each block reads the whole right matrix in each step. A matrix that does not fit in the multiprocessor's first-level
+// cache of 256 KiB is loaded from the second-level cache or from memory every time.
 constexpr std::int64_t most_right_bytes_gpu = std::int64_t{1} << 18;
 
-// A thread adds up one element of a product, two loads a multiplication, which a library does several times as fast
-// with tiles in shared memory: beyond 2^24 multiplications (256 x 256 x 256) it wins by more than its launch costs. Few
-// elements with long sums are as slow as the longest: 512 multiplications, one behind the other, take about ten
-// microseconds.
-constexpr std::int64_t most_multiplications = std::int64_t{1} << 24, longest_sum = 512;
+// A thread computes one element of a product, with two loads for each multiplication. A library with tiles in
+// shared memory is several times as fast: above 2^24 multiplications (256 x 256 x 256) it saves more than its
+// launch costs. Long sums limit the speed of products with few elements: 512 multiplications, one after the other,
+// take about ten microseconds.
+constexpr std::int64_t max_multiplications = std::int64_t{1} << 24, longest_sum = 512;
 
 }  // namespace
 
-std::string product_too_much_of_rows(std::int64_t right_bytes) {
+std::string why_not_product_in_rows(std::int64_t right_bytes) {
   return right_bytes > most_right_bytes_gpu ? "is large for one multiprocessor" : "";
 }
 
-std::string product_too_much_of_grid(std::int64_t m, std::int64_t k, std::int64_t n, std::int64_t right_bytes,
-                                     std::int64_t cache_bytes) {
-  // The other half of the cache is for what else a step reads and writes.
-  const bool fits = m * k * n <= most_multiplications && k <= longest_sum && right_bytes <= cache_bytes / 2;
+std::string why_not_product_in_grid(std::int64_t m, std::int64_t k, std::int64_t n, std::int64_t right_bytes,
+                                    std::int64_t cache_bytes) {
+  // The other half of the cache is for the other values that a step reads and writes.
+  const bool fits = m * k * n <= max_multiplications && k <= longest_sum && right_bytes <= cache_bytes / 2;
   return fits ? "" : "is large";
 }
 
 namespace {
 
-/// Why a body with this call is neither one launch nor recorded, whatever else it has; empty: it may be.
+/// Why a body with this call can neither be one launch nor be recorded; empty if the call does not prevent that.
 struct NeedsHost {
   const fuse::Program& body;
   std::string operator()(const fuse::HostCall& call) const { return runs_on_host(body, call); }
@@ -110,7 +111,7 @@ struct NeedsHost {
   std::string operator()(const fuse::RoutineCall&) const { return ""; }
 };
 
-/// Why a body with this call is not one launch of all steps.
+/// Why a body with this call cannot be one launch of all steps; empty if the call does not prevent that.
 struct NeedsLaunches : NeedsHost {
   using NeedsHost::operator();
   std::string operator()(const fuse::RoutineCall& call) const {
@@ -134,7 +135,7 @@ std::string why_by_steps(const fuse::Program& body, const Plan& plan) {
     std::string why = std::visit(NeedsLaunches{{body}}, call.work);
     if (!why.empty()) return why;
   }
-  return writes_all_results(plan) ? "" : gives_on;
+  return writes_all_results(plan) ? "" : passes_through;
 }
 
 std::string why_not_recorded(const fuse::Program& body, const Plan& plan, const expr::Loop& loop) {
@@ -145,7 +146,7 @@ std::string why_not_recorded(const fuse::Program& body, const Plan& plan, const 
     if (!why.empty()) return why;
     if (call.has_checks()) return "the host looks after each kernel that checks values";
   }
-  return writes_all_results(plan) ? "" : gives_on;
+  return writes_all_results(plan) ? "" : passes_through;
 }
 
 std::int64_t count_launches(const fuse::Program& body, const Plan& plan) {
@@ -153,8 +154,8 @@ std::int64_t count_launches(const fuse::Program& body, const Plan& plan) {
   for (const Launch& launch : plan.launches) {
     const Step& first = plan.steps[launch.first_step];
     const fuse::Call& call = body.calls[first.call];
-    constexpr int of_routine = 10;  // of a sort a few more, of a running sum fewer
-    count += call.is<fuse::RoutineCall>() ? of_routine : 1;
+    constexpr int launches_of_routine = 10;  // a sort has a few more, a running sum fewer
+    count += call.is<fuse::RoutineCall>() ? launches_of_routine : 1;
     if (call.is_kernel(kernel::Family::split)) ++count;
     if (first.accumulate != no_buffer) ++count;
   }

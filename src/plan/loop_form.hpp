@@ -1,4 +1,4 @@
-// How a loop runs: as one launch, or a step at a time: by the host, or by a GPU that was given the steps as a graph.
+// The form in which a loop runs: as one launch, or step by step, by the host or by a GPU as a CUDA graph.
 #pragma once
 
 #include "plan/plan.hpp"
@@ -7,29 +7,30 @@
 
 namespace croton::plan {
 
-/// Why the host runs such a loop a step at a time; empty where one launch may run all steps. (At some sizes the host
-/// runs it all the same: runtime/loops/native_loop.hpp.)
+/// Why a loop runs step by step; empty if one launch may run all steps. (At some sizes it runs step by step in spite of
+/// that: runtime/loops/native_loop.hpp.)
 std::string why_by_steps(const fuse::Program& body, const Plan& plan);
 
-/// A product in a loop of a GPU is a thread an element. Why that will not do where each block has rows of its own, or
-/// where all blocks work on it; empty where it does. `right_bytes`: of the right matrix; `cache_bytes`: of the
-/// second-level cache.
-std::string product_too_much_of_rows(std::int64_t right_bytes);
-std::string product_too_much_of_grid(std::int64_t m, std::int64_t k, std::int64_t n, std::int64_t right_bytes,
-                                     std::int64_t cache_bytes);
+/// In a loop of a GPU one thread computes one element of a product. These are the reasons why that is too slow: if each
+/// block has its own rows, or if all blocks work on the product; empty if it is fast enough. `right_bytes`: the size of
+/// the right matrix; `cache_bytes`: that of the second-level cache.
+std::string why_not_product_in_rows(std::int64_t right_bytes);
+std::string why_not_product_in_grid(std::int64_t m, std::int64_t k, std::int64_t n, std::int64_t right_bytes,
+                                    std::int64_t cache_bytes);
 
-/// Why steps that the host runs cannot be recorded on a GPU (runtime/loops/repeated_work.hpp), because they need the
-/// host in between; empty where they can.
+/// Why steps cannot be recorded on a GPU (runtime/loops/repeated_work.hpp): they need the host in between. Empty if
+/// they can.
 std::string why_not_recorded(const fuse::Program& body, const Plan& plan, const expr::Loop& loop);
 
-/// How many launches a step asks of a GPU, about.
+/// The approximate number of launches of a step on a GPU.
 std::int64_t count_launches(const fuse::Program& body, const Plan& plan);
 
-/// How a loop runs that is not one launch for that reason: "by the host, a step at a time: it has a branch inside".
-/// `graphs`: whether the device may be given CUDA graphs.
+/// How a loop runs that is not one launch, with the reason `why`: "by the host, a step at a time: it has a branch
+/// inside". `graphs`: whether CUDA graphs may be used.
 std::string describe_steps(const fuse::LoopCall& call, const Plan& body_plan, std::string_view why, bool on_gpu,
                            bool graphs);
-/// "all steps in one launch", or how else the loop runs and why, as far as its form and the sizes that are stated tell.
+/// "all steps in one launch", or the other form of the loop and the reason for it, as far as the program and the stated
+/// sizes determine them.
 std::string describe_loop(const fuse::Program& program, const fuse::Call& call, const Plan& body_plan);
 
 }  // namespace croton::plan

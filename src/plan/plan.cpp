@@ -79,7 +79,7 @@ class Planner {
       const std::optional<bool> swapped = fuse::matrix_view(arena_, node);
       if (!swapped) throw InternalError(fmt::format("a product reads {}, which is not stored", arena_.op(node).name));
       ref.transposed ^= *swapped;
-      ref.other_sizes |= fuse::is_other_sizes(arena_, node);
+      ref.reshaped |= fuse::is_contiguous_reshape(arena_, node);
       node = arena_.input(node, 0);
     }
     ref.buffer = buffer_of(node);
@@ -88,7 +88,8 @@ class Planner {
 
   void add_step(CallId c) {
     const Call& call = program_.calls[c];
-    if (const auto* transfer = std::get_if<fuse::TransferCall>(&call.work); transfer != nullptr && stays(*transfer))
+    if (const auto* transfer = std::get_if<fuse::TransferCall>(&call.work);
+        transfer != nullptr && keep_resident(*transfer))
       return;
     Step step{.call = c, .reads = {}, .writes = {}, .left = {}, .right = {}};
     std::visit([&](const auto& work) { fill(step, work); }, call.work);
@@ -96,8 +97,9 @@ class Planner {
     plan_.steps.push_back(std::move(step));
   }
 
-  /// Copies of what outlives the call are kept on the device, and sent again only when the value has changed.
-  bool stays(const fuse::TransferCall& transfer) {
+  /// Copies of values that outlive the call (shared variables, constants) stay on the device. They are sent again only
+  /// if the value has changed. Returns whether the transfer is such a copy.
+  bool keep_resident(const fuse::TransferCall& transfer) {
     const BufferId source = buffer_of(transfer.source);
     const Buffer::Role role = buffer(source).role;
     if (role != Buffer::Role::shared && role != Buffer::Role::constant) return false;
@@ -112,7 +114,7 @@ class Planner {
     step.writes.push_back(buffers_[node] = add_buffer(Buffer::Role::temporary, node));
   }
 
-  // What a call reads and writes, by its kind.
+  // Fill in the buffers that a call reads and writes, by the kind of its work.
 
   void fill(Step& step, const fuse::KernelCall& call) {
     for (const NodeId node : call.reads) read(step, node);
@@ -165,7 +167,7 @@ class Planner {
     for (const fuse::BranchCall::Result& result : call.results) write(step, result.node);
   }
 
-  /// A device reads its own memory. (A branch has what the chosen body needs sent to it.)
+  /// A device reads its own memory. (A branch gets the inputs of the chosen body sent to it.)
   void require_own_memory(const Step& step, const Call& call) const {
     if (call.is<fuse::TransferCall>() || call.is<fuse::BranchCall>()) return;
     const auto require = [&](BufferId b) {
@@ -183,8 +185,8 @@ class Planner {
     }
   }
 
-  /// Outputs get memory of their own; an output that is an argument, a shared variable or another output again is
-  /// copied when bound.
+  /// Outputs get separate memory. An output that is also an argument, a shared variable or another output is copied by
+  /// the call.
   void results() {
     const auto add = [&](std::vector<BufferId>& results, NodeId node, Buffer::Role role) {
       const BufferId b = buffers_.contains(node) ? buffer_of(node) : no_buffer;  // a scalar constant or a size
@@ -212,8 +214,8 @@ class Planner {
     return no_step;
   }
 
-  /// Whether the step may write `to` into the memory of `from`: it reads each element before it writes it, and no other
-  /// one.
+  /// Whether the step may write `to` into the memory of `from`: before it writes an element of `to`, it reads only the
+  /// same element of `from`.
   bool element_by_element(const Step& step, BufferId from, BufferId to) const {
     const Call& call = call_of(step);
     const NodeId source = buffer(from).node, target = buffer(to).node;
@@ -238,8 +240,8 @@ class Planner {
     return true;
   }
 
-  /// Whether the step may run behind the commit point: it cannot fail, and nobody waits for what it writes.
-  bool may_run_last(const Step& step) const {
+  /// Whether the step may run after the commit point: it cannot fail, and no other step needs its results.
+  bool may_run_after_commit(const Step& step) const {
     const Call& call = call_of(step);
     if (!call.bodies().empty() || call.has_checks()) return false;
     return std::ranges::all_of(step.writes, [&](BufferId w) {
@@ -248,16 +250,16 @@ class Planner {
     });
   }
 
-  /// An update is written over the old value where the step that computes it is the last to read that, and nothing else
-  /// reads the result.
+  /// Lets a step overwrite the old value of a shared variable with its update, if that step is the last to read the old
+  /// value and no other step reads the result.
   void donate_shared() {
-    std::set<StepId> chosen;  // that overwrite
+    std::set<StepId> chosen;  // steps that overwrite a variable
     for (std::size_t i = 0; i < graph_.updates.size(); ++i) {
       const BufferId b = plan_.update_buffer[i];
       if (b == no_buffer || buffer(b).role != Buffer::Role::update) continue;
       if (std::ranges::count(plan_.update_buffer, b) > 1) continue;
       const BufferId old = buffer_of(graph_.inputs[graph_.updates[i].input].node);
-      if (!may_run_last(step(writer(b)))) continue;
+      if (!may_run_after_commit(step(writer(b)))) continue;
       const std::vector<StepId> steps = overwriting(old, b);
       const bool clash =
           std::ranges::any_of(readers(old), [&](StepId r) { return !has(steps, r) && chosen.contains(r); }) ||
@@ -273,8 +275,8 @@ class Planner {
     }
   }
 
-  /// The steps that compute `to` over the memory of `from`: the one that writes it and, where that is a product that
-  /// adds itself to what other products give, these. None where it cannot be done.
+  /// The steps that compute `to` in the memory of `from`: the step that writes it and, for a product that is added to
+  /// other products, the steps of these. Empty if that is not possible.
   std::vector<StepId> overwriting(BufferId from, BufferId to) {
     std::vector<StepId> steps{writer(to)};
     for (;;) {
@@ -305,8 +307,8 @@ class Planner {
     return nullptr;
   }
 
-  /// What overwrites shared variables comes last: first on devices, as what runs on the host cannot fail; on each its
-  /// pointwise kernels side by side.
+  /// Moves steps that overwrite shared variables to the end. Those on devices come first, because those on the host
+  /// cannot fail; the pointwise kernels of a device are consecutive.
   void order() {
     const auto rank = [&](const Step& step) {
       if (!step.after_commit) return std::tuple(0, false, expr::Place{0});
@@ -320,8 +322,8 @@ class Planner {
   const Call& call_of(const Step& step) const { return program_.calls[step.call]; }
   bool is_pointwise(const Step& step) const { return call_of(step).is_kernel(kernel::Family::pointwise); }
 
-  /// Updates that are written in place never read what another one writes (donate_shared), so that all of them may run
-  /// at once.
+  /// In-place updates never read a variable that another one overwrites (donate_shared), so the pointwise ones on a
+  /// device become one launch.
   void launches() {
     const auto joins = [&](StepId s) { return s != no_step && step(s).after_commit && is_pointwise(step(s)); };
     const auto place = [&](StepId s) { return call_of(step(s)).place; };
@@ -333,7 +335,7 @@ class Planner {
     }
   }
 
-  /// Steps are in the order of their segments; those behind the commit point belong to the last one.
+  /// Steps are sorted by segment; those after the commit point belong to the last segment.
   void segments() {
     plan_.segments.resize(program_.host.segments);
     LaunchId next{0};
@@ -367,15 +369,15 @@ class Planner {
       for (const BufferId b : step(s).writes) touch(b);
       if (step(s).workspace != no_buffer) touch(step(s).workspace);
     }
-    // A number that the host reads back stays until its segment has ended.
+    // A number that the host reads back is kept until the end of its segment.
     for (const Segment& segment : plan_.segments) {
-      if (segment.end_launch == LaunchId(0)) continue;  // inputs alone
+      if (segment.end_launch == LaunchId(0)) continue;  // no launches before its end: only inputs are read back
       const StepId last = plan_.launches[segment.end_launch.previous()].end_step.previous();
       for (const BufferId b : segment.fresh) buffer(b).last_step = std::max(buffer(b).last_step, last);
     }
   }
 
-  /// A temporary that dies where a result of its shape is born gives it its memory.
+  /// A temporary shares the memory of another one that this step reads last, if it can be computed in place.
   void in_place() {
     for (const StepId s : plan_.steps.ids()) {
       std::set<BufferId> taken;
@@ -385,7 +387,7 @@ class Planner {
           const Buffer& source = buffer(from);
           if (source.role != Buffer::Role::temporary || source.last_step != s || taken.contains(from)) continue;
           if (!element_by_element(step(s), from, to)) continue;
-          if (program_.host.is_fresh(source.node)) continue;  // the host reads it when the segment has ended
+          if (program_.host.is_fresh(source.node)) continue;  // the host reads it at the end of the segment
           const BufferId root = source.in_place_of != no_buffer ? source.in_place_of : from;
           buffer(to).in_place_of = root;
           buffer(root).last_step = std::max(buffer(root).last_step, buffer(to).last_step);

@@ -1,11 +1,12 @@
-// Plan: the calls of a program in order, with a buffer for everything that is stored, who may share memory with whom,
-// and when each is needed. All sizes are symbolic; binding (runtime/bound/segment.hpp) fills in numbers.
+// Plan: the calls of a program in order, the buffers of all stored values, their lifetimes, and which buffers share
+// memory. All sizes are symbolic; binding (runtime/bound/segment.hpp) replaces them by numbers.
 //
-// Steps run in segments: between two of them the host reads back sizes that were found by computing. Steps that run as
-// one launch (the updates of all parameters) lie side by side.
+// Steps run in segments: between two segments the host reads back fresh sizes (fuse/host.hpp). The steps of one launch
+// (the updates of all parameters) are consecutive.
 //
-// In-place work is decided here and nowhere else. The order keeps a promise: whatever can fail (checks of values,
-// allocation) comes before the commit point; steps that overwrite shared variables come after it, and cannot fail.
+// Only the plan decides what is computed in place. The order of steps guarantees that a failed call changes no shared
+// variable: everything that can fail (checks of values, allocation) comes before the commit point, and steps that
+// overwrite shared variables come after it and cannot fail.
 #pragma once
 
 #include "fuse/program.hpp"
@@ -19,7 +20,7 @@ using expr::NodeId;
 using fuse::CallId;
 using fuse::SegmentId;
 
-/// Indices into the lists of a Plan.
+/// Indices into the vectors of a Plan.
 using BufferId = base::Id<struct BufferTag>;
 using StepId = base::Id<struct StepTag>;
 using LaunchId = base::Id<struct LaunchTag>;
@@ -30,12 +31,12 @@ inline constexpr LaunchId no_launch;
 struct Buffer {
   enum class Role : std::uint8_t { argument, shared, constant, temporary, output, update, resident, workspace };
   Role role = Role::temporary;
-  NodeId node = expr::no_node;              // workspace: the routine's result; the bytes are found when it is bound
-  std::size_t number = 0;                   // which argument, shared variable, constant, output or update
-  BufferId copy_of = no_buffer;             // resident: of what buffer
+  NodeId node = expr::no_node;              // workspace: the routine's result; its size is found by binding
+  std::size_t number = 0;                   // the index of the argument, shared variable, constant, output or update
+  BufferId copy_of = no_buffer;             // resident: the buffer that it is a copy of
   expr::Place place = 0;                    // the device that has it
-  BufferId in_place_of = no_buffer;         // shares the memory of this buffer
-  SegmentId segment = fuse::first_segment;  // in which it is given memory
+  BufferId in_place_of = no_buffer;         // the buffer whose memory it shares
+  SegmentId segment = fuse::first_segment;  // the segment in which it gets memory
   StepId first_step = no_step, last_step = no_step;
 };
 
@@ -43,18 +44,18 @@ struct Buffer {
 struct MatrixRef {
   BufferId buffer = no_buffer;
   bool transposed = false;
-  bool other_sizes = false;  // than the buffer has, whose elements lie side by side
+  bool reshaped = false;  // it has another shape than the buffer, whose elements are contiguous
 };
 
 struct Step {
   CallId call;
-  std::vector<BufferId> reads;  // as the kernel's read operands
+  std::vector<BufferId> reads;  // in the order of the kernel's read operands
   std::vector<BufferId> writes;
-  MatrixRef left, right;  // of a product
+  MatrixRef left, right;  // products: the two matrices
   BufferId accumulate = no_buffer;
-  BufferId workspace = no_buffer;                           // of a routine
-  std::vector<std::vector<BufferId>> generated_reads = {};  // of the product's generated kernels
-  bool after_commit = false;                                // overwrites a shared variable
+  BufferId workspace = no_buffer;                           // routines: their workspace
+  std::vector<std::vector<BufferId>> generated_reads = {};  // products: what each generated kernel reads
+  bool after_commit = false;                                // it overwrites a shared variable
 };
 
 /// The steps [first, end), run as one launch: one step, or several kernels that do not depend on each other.
@@ -64,10 +65,10 @@ struct Launch {
   base::IdRange<StepId> steps() const { return {first_step, end_step}; }
 };
 
-/// Launches between which the host reads nothing back. A size that is found by computing ends a segment.
+/// Launches without a host read in between. A segment ends where the host reads back fresh sizes.
 struct Segment {
   LaunchId first_launch{0}, end_launch{0};
-  std::vector<BufferId> fresh;  // of the numbers that are read back at its end
+  std::vector<BufferId> fresh;  // the buffers of the numbers that are read back at its end
   base::IdRange<LaunchId> launches() const { return {first_launch, end_launch}; }
 };
 
@@ -77,12 +78,13 @@ struct Plan {
   base::IdVector<LaunchId, Launch> launches;
   base::IdVector<SegmentId, Segment> segments;
   StepId commit_step{0};                // steps from here on overwrite shared variables
-  std::vector<BufferId> output_buffer;  // per output of the graph; no_buffer: a number of the host
+  std::vector<BufferId> output_buffer;  // per output of the graph; no_buffer: the host knows the number
   std::vector<BufferId> update_buffer;  // per update
 };
 
-/// Verified (verify.hpp) where the flag `verify` asks for it.
+/// Makes the plan of a program. The flag `verify` switches on its verification (verify.hpp).
 Plan make_plan(const fuse::Program& program);
+/// The plan as text: its buffers and its steps.
 std::string print(const Plan& plan, const fuse::Program& program);
 
 }  // namespace croton::plan

@@ -51,7 +51,7 @@ std::string buffer_line(const Plan& plan, BufferId b, const expr::Names& names) 
   return text + '\n';
 }
 
-/// The right side of a step: a visitor of the kinds of calls.
+/// Prints the right side of a step: a visitor of the kinds of work.
 struct StepText {
   const Program& program;
   const fuse::Call& call;

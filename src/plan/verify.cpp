@@ -54,7 +54,8 @@ class Verifier {
          fmt::vformat(fmt::string_view(text), fmt::make_format_args(values...)));
   }
 
-  /// All that a step reads: its kernel, the kernels that may stand in for a product, and a product's matrices.
+  /// All buffers that a step reads: the operands of its kernel, or of the generated kernels of a product, and a
+  /// product's matrices.
   std::vector<BufferId> reads_of(const Step& of) const {
     std::vector<BufferId> all = of.reads;
     for (const std::vector<BufferId>& generated : of.generated_reads)
@@ -65,7 +66,7 @@ class Verifier {
     return all;
   }
 
-  // ---- numbers that name something ----
+  // ---- indices are valid ----
 
   void numbers() const {
     const auto is_buffer = [&](BufferId b) { return plan_.buffers.contains(b); };
@@ -106,13 +107,14 @@ class Verifier {
         fail("launch {} has the steps {} to {}, and {} comes next", l, launch.first_step, launch.end_step, next);
       for (const StepId s : launch.steps()) launch_of_[s] = l;
       next = launch.end_step;
-      if (launch.size() > 1) joined(launch);
+      if (launch.size() > 1) check_joint_launch(launch);
     }
     if (next != plan_.steps.end_id()) fail("step {} belongs to no launch", next);
   }
 
-  /// Kernels that run at the same time: all of one device, after the commit point, and none reads what another writes.
-  void joined(const Launch& launch) const {
+  /// Checks kernels that run at the same time: all are on one device, after the commit point, and none reads what
+  /// another one writes.
+  void check_joint_launch(const Launch& launch) const {
     for (const StepId s : launch.steps()) {
       const Step& at = step(s);
       if (!at.after_commit || !call(at).is_kernel(kernel::Family::pointwise) ||
@@ -160,15 +162,15 @@ class Verifier {
     for (const Step& at : plan_.steps) ++steps[at.call];
     for (const CallId c : steps.ids()) {
       const auto* transfer = std::get_if<fuse::TransferCall>(&program_.calls[c].work);
-      const bool stays = transfer != nullptr && std::ranges::any_of(plan_.buffers, [&](const Buffer& b) {
-                           return b.role == Role::resident && b.node == transfer->result;
-                         });
-      if (steps[c] != (stays ? 0 : 1)) fail("call {} runs {} times", c, steps[c]);
+      const bool is_resident = transfer != nullptr && std::ranges::any_of(plan_.buffers, [&](const Buffer& b) {
+                                 return b.role == Role::resident && b.node == transfer->result;
+                               });
+      if (steps[c] != (is_resident ? 0 : 1)) fail("call {} runs {} times", c, steps[c]);
     }
     for (const StepId s : plan_.steps.ids()) operands(s);
   }
 
-  /// What the call's nodes say about the buffers of its step.
+  /// Checks that the buffers of a step match the nodes of its call.
   void operands(StepId s) const {
     const Step& at = step(s);
     const auto same = [&](const std::vector<BufferId>& buffers, const std::vector<NodeId>& nodes) {
@@ -241,7 +243,7 @@ class Verifier {
 
   // ---- memory is kept as long as it is needed ----
 
-  /// The buffer that has the memory.
+  /// The buffer whose memory b uses.
   BufferId home(BufferId b) const { return buffer(b).in_place_of != no_buffer ? buffer(b).in_place_of : b; }
 
   void lifetimes() const {
@@ -283,7 +285,7 @@ class Verifier {
     }
   }
 
-  /// Whether b may be in the memory of `home` at all.
+  /// Checks whether b may use the memory of `home`.
   void may_share(BufferId b, BufferId home) const {
     const Buffer &own = buffer(b), &other = buffer(home);
     const StepId s = writer_[b];
@@ -316,7 +318,7 @@ class Verifier {
     const auto* kernel_call = std::get_if<fuse::KernelCall>(&call(at).work);
     if (kernel_call == nullptr) return false;
     const kernel::Kernel& k = *kernel_call->kernel;
-    if (k.family == kernel::Family::split) return false;  // its parts have all been read before anything is written
+    if (k.family == kernel::Family::split) return false;  // all parts must be read before anything is written
     const std::size_t written = at.reads.size() + base::index_of(at.writes, to);
     const auto store = std::ranges::find(k.stores, written, &kernel::Store::operand);
     if (store == k.stores.end()) return false;
@@ -330,7 +332,7 @@ class Verifier {
     return true;
   }
 
-  /// The values that one after the other are in the memory of b: none is read any more when the next one is written.
+  /// Checks the values that use the memory of b one after the other: no value is read after the next one is written.
   void no_value_lost(BufferId b) const {
     std::vector<BufferId> values{b};
     for (const BufferId other : plan_.buffers.ids()) {
@@ -390,7 +392,7 @@ class Verifier {
       }
       if (what.is<fuse::TransferCall>()) {
         if (buffer(at.reads[0]).place == what.place) fail_at(s, "sends b{} to the device that it is on", at.reads[0]);
-      } else if (!what.is<fuse::BranchCall>()) {  // which has what the chosen body needs sent to it
+      } else if (!what.is<fuse::BranchCall>()) {  // the inputs of the chosen body are sent to a branch
         for (const BufferId b : reads_of(at)) {
           if (buffer(b).place != what.place) fail_at(s, "reads b{}, which is on another device", b);
         }

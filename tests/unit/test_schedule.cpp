@@ -84,27 +84,27 @@ TEST_CASE("how a GPU runs a loop is chosen by what a step has to do") {
     return croton::runtime::choose_loop_form(work, cooperates, schedule);
   };
   const std::string together = "its rows need each other";
-  CHECK(choose({.elements = 16384, .meetings = 2, .together = together}).form == LoopForm::rows);
-  CHECK(choose({.elements = 16385, .meetings = 2, .together = together}).form == LoopForm::grid);
-  CHECK(choose({.elements = 16385, .meetings = 3, .together = together}).form == LoopForm::rows);
-  CHECK(choose({.elements = 100'000, .meetings = 2, .together = together}, false).form == LoopForm::rows);
+  CHECK(choose({.elements = 16384, .barriers = 2, .why_not_partitioned = together}).form == LoopForm::rows);
+  CHECK(choose({.elements = 16385, .barriers = 2, .why_not_partitioned = together}).form == LoopForm::grid);
+  CHECK(choose({.elements = 16385, .barriers = 3, .why_not_partitioned = together}).form == LoopForm::rows);
+  CHECK(choose({.elements = 100'000, .barriers = 2, .why_not_partitioned = together}, false).form == LoopForm::rows);
   // A step that is long for one block, and that all of them cannot have.
-  const LoopWork large{.elements = 300'000, .meetings = 50, .together = together};
+  const LoopWork large{.elements = 300'000, .barriers = 50, .why_not_partitioned = together};
   CHECK(choose(large).form == LoopForm::grid);
   CHECK(choose(large, false).why == together + ", a step is long, and blocks cannot wait for each other here");
   LoopWork product = large;
-  product.too_much_of_grid = "its product is large";
+  product.why_not_grid = "its product is large";
   CHECK(choose(product).form == LoopForm::steps);
   CHECK(choose(product).why == together + ", a step is long, and its product is large");
   // Rows of their own: only few that are long gain from more blocks.
-  CHECK(choose({.elements = 1'000'000, .shared_out = true, .blocks = 132}).form == LoopForm::rows);
-  CHECK(choose({.elements = 1'000'000, .shared_out = true, .blocks = 2}).form == LoopForm::grid);
-  CHECK(choose({.elements = 10, .shared_out = true, .blocks = 2, .too_much_of_rows = "x"}).form == LoopForm::grid);
-  CHECK(choose({.elements = 10, .shared_out = true, .blocks = 2, .too_much_of_rows = "x"}, false).why == "x");
+  CHECK(choose({.elements = 1'000'000, .partitioned = true, .blocks = 132}).form == LoopForm::rows);
+  CHECK(choose({.elements = 1'000'000, .partitioned = true, .blocks = 2}).form == LoopForm::grid);
+  CHECK(choose({.elements = 10, .partitioned = true, .blocks = 2, .why_not_rows = "x"}).form == LoopForm::grid);
+  CHECK(choose({.elements = 10, .partitioned = true, .blocks = 2, .why_not_rows = "x"}, false).why == "x");
 
-  CHECK(croton::plan::product_too_much_of_grid(256, 256, 256, 1 << 18, 50 << 20).empty());
-  CHECK(croton::plan::product_too_much_of_grid(257, 256, 256, 1 << 18, 50 << 20) == "is large");
-  CHECK(croton::plan::product_too_much_of_grid(16, 512, 2048, 4 << 20, 6 << 20) == "is large");  // for the cache
+  CHECK(croton::plan::why_not_product_in_grid(256, 256, 256, 1 << 18, 50 << 20).empty());
+  CHECK(croton::plan::why_not_product_in_grid(257, 256, 256, 1 << 18, 50 << 20) == "is large");
+  CHECK(croton::plan::why_not_product_in_grid(16, 512, 2048, 4 << 20, 6 << 20) == "is large");  // for the cache
 
   const auto blocks = [&](std::int64_t warps, std::int64_t resident = 264) {
     return croton::runtime::grid_blocks(warps, resident, 132, schedule);

@@ -129,7 +129,7 @@ void drop_unused(LoopSpec& spec) {
 
 }  // namespace
 
-Variable element_stand_in(const Variable& x) {
+Variable element_placeholder(const Variable& x) {
   Type type = x.type();
   type.shape.erase(type.shape.begin());
   return variable(type, x.name(), x.where());
@@ -206,7 +206,7 @@ builder::Batched batch_loop(const builder::BatchContext& c) {
   spec.steps = c.inputs[Loop::steps_input];
   const auto after_steps = [&](std::size_t input) { return swapaxes(c.repeated(input), 0, 1); };
   std::vector<std::pair<Variable, Variable>> stand_ins;
-  const auto batched_stand_in = [&](const Variable& own, const Type& type) {
+  const auto batched_placeholder = [&](const Variable& own, const Type& type) {
     const Variable with = variable(type, own.name(), own.where());
     stand_ins.emplace_back(own, with);
     return with;
@@ -221,13 +221,13 @@ builder::Batched batch_loop(const builder::BatchContext& c) {
       continue;
     }
     spec.sequences[i] = after_steps(at);
-    inputs.push_back(batched_stand_in(own, element_stand_in(spec.sequences[i]).type()));
+    inputs.push_back(batched_placeholder(own, element_placeholder(spec.sequences[i]).type()));
   }
   // All states are batched: a state may differ along the batch because of another one.
   for (std::size_t j = 0; j < loop.states(); ++j) spec.states[j].initial = after_steps(loop.initial_input(j));
   for (std::size_t t = 0; t < loop.taps.size(); ++t) {
     const Variable& initial = spec.states[loop.taps[t].state].initial;
-    inputs.push_back(batched_stand_in(spec.body.inputs[loop.tap_of(t)], element_stand_in(initial).type()));
+    inputs.push_back(batched_placeholder(spec.body.inputs[loop.tap_of(t)], element_placeholder(initial).type()));
   }
   for (std::size_t k = 0; k < loop.captures; ++k) {
     const std::size_t at = loop.capture_input(k);
@@ -237,7 +237,7 @@ builder::Batched batch_loop(const builder::BatchContext& c) {
       inputs.push_back(own);
       continue;
     }
-    inputs.push_back(batched_stand_in(own, c.inputs[at].type()));
+    inputs.push_back(batched_placeholder(own, c.inputs[at].type()));
   }
   spec.body.inputs = std::move(inputs);
   if (stand_ins.empty()) {  // no input differs: one loop for the whole batch

@@ -58,6 +58,6 @@ LoopSpec spec_of(const builder::Node& node);
 std::vector<Variable> loop_gradient(const builder::ResultsGradientContext& context);
 
 /// A variable of the type of an element of x along its first axis.
-Variable element_stand_in(const Variable& x);
+Variable element_placeholder(const Variable& x);
 
 }  // namespace croton::ops

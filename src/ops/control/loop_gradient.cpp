@@ -92,7 +92,7 @@ class LoopGradient {
     backward_.sequences.push_back(sequence);
   }
   Variable add_sequence(const Variable& sequence) {
-    add_sequence(element_stand_in(sequence), sequence);
+    add_sequence(element_placeholder(sequence), sequence);
     return backward_.body.inputs.back();
   }
 

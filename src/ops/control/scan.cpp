@@ -116,7 +116,7 @@ class Scan {
       if (options_.go_backwards) x = x[slice(std::nullopt, std::nullopt, -1)];
       if (!all_of_one) x = first_steps(x);
       spec_.sequences.push_back(x);
-      placeholders_.push_back(ops::element_stand_in(part.x));
+      placeholders_.push_back(ops::element_placeholder(part.x));
       if (!part.x.name().empty()) placeholders_.back().named(fmt::format("{}[t{}]", part.x.name(), tap_text(part.tap)));
     }
   }
@@ -148,7 +148,7 @@ class Scan {
                                            "scan: the oldest tap of a state says how many initial rows there are");
       for (const int tap : info.taps) state.offsets.push_back(tap - oldest);
       for (const int tap : info.taps) {
-        placeholders_.push_back(one ? builder::placeholder(info.initial) : ops::element_stand_in(info.initial));
+        placeholders_.push_back(one ? builder::placeholder(info.initial) : ops::element_placeholder(info.initial));
         if (!info.initial.name().empty())
           placeholders_.back().named(fmt::format("{}[t{}]", info.initial.name(), tap_text(tap)));
       }
@@ -184,7 +184,7 @@ class Scan {
   void check_state(std::size_t output, const Variable& next) const {
     const OutputInfo& info = infos_[output];
     const Type begin =
-        info.taps == std::vector<int>{-1} ? info.initial.type() : ops::element_stand_in(info.initial).type();
+        info.taps == std::vector<int>{-1} ? info.initial.type() : ops::element_placeholder(info.initial).type();
     const std::string state = fmt::format("state {}, which begins as {}", output, describe(info.initial));
     if (next.dtype() != begin.dtype) {
       fail_type(fmt::format("{}, becomes {}: its dtype must stay {}. Begin with .astype({}), or give .astype({}) back",

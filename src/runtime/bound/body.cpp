@@ -7,8 +7,8 @@
 namespace croton::runtime {
 namespace {
 
-// Bodies bound to so many different sets of numbers are kept.
-constexpr std::size_t most_bound = 64;
+// The maximal number of bound plans that are kept, one for each set of numbers.
+constexpr std::size_t max_bound_plans = 64;
 
 }  // namespace
 
@@ -43,12 +43,12 @@ BodyRun::BodyRun(std::shared_ptr<const Executable> body, Device& device, BindOpt
 }
 
 BoundPlan& BodyRun::bind(RunCounts& counts) {
-  // What it reads has the same sizes in each run of a launch, but not the same values.
+  // The arguments have the same sizes in each run of a launch, but not the same values.
   std::vector<std::int64_t> key;
   for (const InputRef input : body_->host_inputs) key.push_back(arrays_.number(input));
   const auto found = bound_.find(key);
   if (found != bound_.end()) return *found->second;
-  if (bound_.size() >= most_bound) bound_.clear();
+  if (bound_.size() >= max_bound_plans) bound_.clear();
   return *bound_.emplace(std::move(key), std::make_unique<BoundPlan>(body_, arrays_, options_, counts)).first->second;
 }
 
@@ -57,7 +57,7 @@ void BodyRun::run(const std::vector<Array>& wanted, RunCounts& counts) {
   arrays_.outputs = wanted;
   plan.run(arrays_, workspace_, counts);
   for (std::size_t o = 0; o < wanted.size(); ++o) {
-    // A result that no step of its own computes (it was given, or is another one too) lies elsewhere.
+    // A result that is an argument, or that repeats another result, is in other memory and has to be copied.
     const Array& found = arrays_.outputs[o];
     if (wanted[o].address() == nullptr || found.address() == wanted[o].address() || found.bytes() == 0) continue;
     check_place(wanted[o], found.shape());

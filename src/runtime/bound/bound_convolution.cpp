@@ -13,25 +13,25 @@ using expr::Arena;
 using expr::Core;
 using kernel::Side;
 
-/// A whole number that moves with the axes: at + sum of by[axis] * axis.
+/// An integer that is linear in the axes: offset + the sum of factor[axis] * axis.
 struct Linear {
-  std::vector<std::int64_t> by;
-  std::int64_t at = 0;
+  std::vector<std::int64_t> factor;
+  std::int64_t offset = 0;
   bool operator==(const Linear&) const = default;
-  /// The axes along which it moves.
+  /// The axes that it depends on.
   std::vector<std::size_t> axes() const {
     std::vector<std::size_t> all;
-    for (std::size_t axis = 0; axis < by.size(); ++axis) {
-      if (by[axis] != 0) all.push_back(axis);
+    for (std::size_t axis = 0; axis < factor.size(); ++axis) {
+      if (factor[axis] != 0) all.push_back(axis);
     }
     return all;
   }
 };
 
-/// How one dimension of the images is indexed.
+/// The index of one dimension of the images.
 struct ImageDim {
   NodeId index;
-  Linear place;  // before it is divided by the spread
+  Linear place;  // the index before the division by the spread
   std::int64_t spread = 1;
 };
 
@@ -48,8 +48,8 @@ class Recogniser {
   }
 
   std::optional<BoundConvolution> run() {
-    result_.what.dtype = body_.type(contraction_.left).dtype;
-    result_.what.axes = 0;
+    result_.description.dtype = body_.type(contraction_.left).dtype;
+    result_.description.axes = 0;
     const bool left_is_images = !is_plain_load(contraction_.left);
     const NodeId images = left_is_images ? contraction_.left : contraction_.right;
     const NodeId filters = left_is_images ? contraction_.right : contraction_.left;
@@ -57,7 +57,7 @@ class Recogniser {
     roles_.assign(sizes_.size(), Role::none);
     own_side_ = left_is_images ? Side::rows : Side::columns;
     if (!read_filters(filters) || !read_images(images) || !read_results()) return std::nullopt;
-    if (std::ranges::find(roles_, Role::none) != roles_.end() || result_.what.axes == 0) return std::nullopt;
+    if (std::ranges::find(roles_, Role::none) != roles_.end() || result_.description.axes == 0) return std::nullopt;
     result_.sums = 1;
     for (std::size_t axis = 0; axis < sizes_.size(); ++axis) {
       if (!kernel_.axes[axis].inner) result_.sums *= sizes_[axis];
@@ -82,11 +82,11 @@ class Recogniser {
     const expr::Op& op = body_.op(id);
     Linear result{std::vector<std::int64_t>(kernel_.axes.size(), 0), 0};
     if (id < bound_.analysis->host.size() && bound_.analysis->host[id]) {
-      result.at = values_[id];
+      result.offset = values_[id];
       return result;
     }
     if (op.is(Core::axis)) {
-      result.by[body_.attrs(id).index("k")] = 1;
+      result.factor[body_.attrs(id).index("k")] = 1;
       return result;
     }
     if (!op.is(Core::add, Core::sub, Core::mul)) return std::nullopt;
@@ -96,21 +96,22 @@ class Recogniser {
       const bool by_left = left->axes().empty();
       if (!by_left && !right->axes().empty()) return std::nullopt;
       result = by_left ? *right : *left;
-      const std::int64_t factor = by_left ? left->at : right->at;
-      for (std::int64_t& step : result.by) step *= factor;
-      result.at *= factor;
+      const std::int64_t factor = by_left ? left->offset : right->offset;
+      for (std::int64_t& step : result.factor) step *= factor;
+      result.offset *= factor;
       return result;
     }
     const std::int64_t sign = op.is(Core::sub) ? -1 : 1;
-    for (std::size_t axis = 0; axis < result.by.size(); ++axis)
-      result.by[axis] = left->by[axis] + sign * right->by[axis];
-    result.at = left->at + sign * right->at;
+    for (std::size_t axis = 0; axis < result.factor.size(); ++axis)
+      result.factor[axis] = left->factor[axis] + sign * right->factor[axis];
+    result.offset = left->offset + sign * right->offset;
     return result;
   }
 
   std::int64_t filter_step(std::size_t axis) const { return filter_steps_[axis]; }
 
-  /// Results are the parallel axes of the filters alone; groups are of both; the rest is found with the images.
+  /// Reads the steps of the filters and the roles of their axes. Parallel axes of the filters alone are results, those
+  /// of both factors are groups; read_images finds the other roles.
   bool read_filters(NodeId load) {
     result_.filters = buffer_of(load);
     const codegen::Layout& layout = layout_of(result_.filters);
@@ -118,24 +119,24 @@ class Recogniser {
     std::int64_t offset = 0;
     for (std::size_t d = 0; d < layout.strides.size(); ++d) {
       const Linear index = *linear(body_.inputs(load)[d]);
-      offset += index.at * layout.strides[d];
+      offset += index.offset * layout.strides[d];
       for (std::size_t axis = 0; axis < sizes_.size(); ++axis)
-        filter_steps_[axis] += index.by[axis] * layout.strides[d];
+        filter_steps_[axis] += index.factor[axis] * layout.strides[d];
     }
-    result_.filters_offset = offset * static_cast<std::int64_t>(size_of(result_.what.dtype));
+    result_.filters_offset = offset * static_cast<std::int64_t>(size_of(result_.description.dtype));
     int results = 0, groups = 0;
     for (std::size_t axis = 0; axis < sizes_.size(); ++axis) {
       const Side side = contraction_.side[axis];
       if (side == Side::both) {
         ++groups;
         roles_[axis] = Role::group;
-        result_.what.groups = sizes_[axis];
-        result_.what.filter_group_step = filter_step(axis);
+        result_.description.groups = sizes_[axis];
+        result_.description.filter_group_step = filter_step(axis);
       } else if (side != Side::inner && side != own_side_) {
         ++results;
         roles_[axis] = Role::result;
-        result_.what.results = sizes_[axis];
-        result_.what.filter_result_step = filter_step(axis);
+        result_.description.results = sizes_[axis];
+        result_.description.filter_result_step = filter_step(axis);
       }
     }
     return results == 1 && groups <= 1;
@@ -175,12 +176,12 @@ class Recogniser {
     return guard == expr::no_node || bounds_only(guard, dims);
   }
 
-  bool takes_channels(std::size_t axis, std::int64_t step) {
+  bool set_channels(std::size_t axis, std::int64_t step) {
     if (roles_[axis] != Role::none || std::ranges::find(roles_, Role::channel) != roles_.end()) return false;
     roles_[axis] = Role::channel;
-    result_.what.channels = sizes_[axis];
-    result_.what.x_channel_step = step;
-    result_.what.filter_channel_step = filter_step(axis);
+    result_.description.channels = sizes_[axis];
+    result_.description.x_channel_step = step;
+    result_.description.filter_channel_step = filter_step(axis);
     return true;
   }
 
@@ -192,15 +193,16 @@ class Recogniser {
       if (own || roles_[axis] == Role::result) return false;
       own = axis;
     }
-    const bool plain = dim.spread == 1 && dim.place.at == 0;
+    const bool plain = dim.spread == 1 && dim.place.offset == 0;
     if (!window && !inner) return plain && layout.shape[d] == 1;
-    Convolution& what = result_.what;
-    if (window && contraction_.side[*window] == Side::both) {  // groups, perhaps with the channels of each beside them
-      if (!plain || (inner && dim.place.by[*inner] != 1)) return false;
-      what.x_group_step = dim.place.by[*window] * layout.strides[d];
-      return !inner || takes_channels(*inner, layout.strides[d]);
+    Convolution& what = result_.description;
+    // Groups, possibly together with the channels of each group.
+    if (window && contraction_.side[*window] == Side::both) {
+      if (!plain || (inner && dim.place.factor[*inner] != 1)) return false;
+      what.x_group_step = dim.place.factor[*window] * layout.strides[d];
+      return !inner || set_channels(*inner, layout.strides[d]);
     }
-    if (!inner && plain && dim.place.by[*window] == 1) {
+    if (!inner && plain && dim.place.factor[*window] == 1) {
       if (roles_[*window] == Role::none && std::ranges::find(roles_, Role::batch) == roles_.end()) {
         what.batch = sizes_[*window];
         what.x_batch_step = layout.strides[d];
@@ -208,29 +210,29 @@ class Recogniser {
         return true;
       }
     }
-    if (!window && plain && dim.place.by[*inner] == 1 && std::ranges::find(roles_, Role::channel) == roles_.end())
-      return takes_channels(*inner, layout.strides[d]);
+    if (!window && plain && dim.place.factor[*inner] == 1 && std::ranges::find(roles_, Role::channel) == roles_.end())
+      return set_channels(*inner, layout.strides[d]);
     if (what.axes == what.axis.size()) return false;
     Convolution::Axis& axis = what.axis[what.axes++];
-    axis = {.size = layout.shape[d], .spread = dim.spread, .before = -dim.place.at, .x_step = layout.strides[d]};
+    axis = {.size = layout.shape[d], .spread = dim.spread, .before = -dim.place.offset, .x_step = layout.strides[d]};
     if (window) {
       if (roles_[*window] != Role::none) return false;
       roles_[*window] = Role::window;
       axis.windows = sizes_[*window];
-      axis.stride = dim.place.by[*window];
+      axis.stride = dim.place.factor[*window];
       window_axes_.emplace_back(*window, what.axes - 1);
     }
     if (inner) {
       if (roles_[*inner] != Role::none) return false;
       roles_[*inner] = Role::tap;
       axis.taps = sizes_[*inner];
-      axis.dilation = dim.place.by[*inner];
+      axis.dilation = dim.place.factor[*inner];
       axis.filter_step = filter_step(*inner);
     }
     return true;
   }
 
-  /// Whether the condition says no more than that places lie in the images.
+  /// Whether the condition only checks that indices are inside the images.
   bool bounds_only(NodeId guard, const std::vector<ImageDim>& dims) const {
     std::vector<NodeId> pending{guard};
     while (!pending.empty()) {
@@ -252,27 +254,28 @@ class Recogniser {
         const auto d = static_cast<std::size_t>(&dim - dims.data());
         const auto end = linear(right);
         return op.is(Core::lt) && left == dim.index && end && end->axes().empty() &&
-               end->at == layout_of(result_.x).shape[d];
+               end->offset == layout_of(result_.x).shape[d];
       });
       if (!holds) return false;
     }
     return true;
   }
 
-  /// Where the sums go: into the stored result, if that is all, else by rows and columns.
+  /// Finds the steps of the sums: those of the stored result if the kernel only stores the sums, else those of an array
+  /// by rows and columns.
   bool read_results() {
     std::vector<std::int64_t> steps(sizes_.size(), 0);
     const kernel::Store& store = kernel_.stores.front();
     const bool direct = kernel_.stores.size() == 1 && kernel_.checks.empty() &&
                         body_.op(store.value).is(Core::result) &&
-                        kernel_.operands[store.operand].dtype == result_.what.dtype &&
-                        std::ranges::all_of(store.index, [&](NodeId i) { return linear(i) && linear(i)->at == 0; });
+                        kernel_.operands[store.operand].dtype == result_.description.dtype &&
+                        std::ranges::all_of(store.index, [&](NodeId i) { return linear(i) && linear(i)->offset == 0; });
     if (direct) {
       result_.result = bound_.operands[store.operand];
       const codegen::Layout& layout = layout_of(result_.result);
       for (std::size_t d = 0; d < store.index.size(); ++d) {
         const Linear index = *linear(store.index[d]);
-        for (std::size_t axis = 0; axis < sizes_.size(); ++axis) steps[axis] += index.by[axis] * layout.strides[d];
+        for (std::size_t axis = 0; axis < sizes_.size(); ++axis) steps[axis] += index.factor[axis] * layout.strides[d];
       }
     } else {
       std::int64_t step = 1;
@@ -285,11 +288,11 @@ class Recogniser {
       }
     }
     for (std::size_t axis = 0; axis < sizes_.size(); ++axis) {
-      if (roles_[axis] == Role::batch) result_.what.result_batch_step = steps[axis];
-      if (roles_[axis] == Role::group) result_.what.result_group_step = steps[axis];
-      if (roles_[axis] == Role::result) result_.what.result_result_step = steps[axis];
+      if (roles_[axis] == Role::batch) result_.description.result_batch_step = steps[axis];
+      if (roles_[axis] == Role::group) result_.description.result_group_step = steps[axis];
+      if (roles_[axis] == Role::result) result_.description.result_result_step = steps[axis];
     }
-    for (const auto& [axis, number] : window_axes_) result_.what.axis[number].result_step = steps[axis];
+    for (const auto& [axis, number] : window_axes_) result_.description.axis[number].result_step = steps[axis];
     return true;
   }
 
@@ -298,19 +301,19 @@ class Recogniser {
   const kernel::Kernel& kernel_;
   const Arena& body_;
   const kernel::Contraction& contraction_;
-  std::vector<std::int64_t> values_, sizes_;  // of host nodes; of the axes
-  std::vector<std::int64_t> filter_steps_;    // of the axes
+  std::vector<std::int64_t> values_, sizes_;  // the values of host nodes; the sizes of the axes
+  std::vector<std::int64_t> filter_steps_;    // per axis
   std::vector<Role> roles_;
   std::vector<std::pair<std::size_t, std::size_t>> window_axes_;
-  Side own_side_ = Side::rows;  // of the images
+  Side own_side_ = Side::rows;  // the side of the images
   BoundConvolution result_;
 };
 
 }  // namespace
 
 double BoundConvolution::work() const {
-  double products = static_cast<double>(sums) * static_cast<double>(what.channels);
-  for (const Convolution::Axis& axis : what.used_axes()) products *= static_cast<double>(axis.taps);
+  double products = static_cast<double>(sums) * static_cast<double>(description.channels);
+  for (const Convolution::Axis& axis : description.used_axes()) products *= static_cast<double>(axis.taps);
   return products;
 }
 

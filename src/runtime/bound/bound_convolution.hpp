@@ -1,4 +1,4 @@
-// Contractions that a library of convolutions could compute: recognised with numbers at hand, when they are bound.
+// Recognises bound contractions that a convolution library can compute.
 #pragma once
 
 #include "runtime/bound/bound_kernel.hpp"
@@ -8,25 +8,26 @@
 
 namespace croton::runtime {
 
-/// A bound contraction as a convolution. Buffers are those of the plan.
+/// A bound contraction as a convolution of buffers of the plan.
 struct BoundConvolution {
-  Convolution what;
+  Convolution description;
   plan::BufferId x, filters;
   std::int64_t filters_offset = 0;  // in bytes
-  /// The buffer that gets the sums, where the kernel does nothing with them but store them; none: they go, by rows and
-  /// columns, into memory of the launch, and the kernel goes on from there.
+  /// The buffer for the sums, if the kernel only stores them. Else no_buffer: the sums are written by rows and columns
+  /// to the workspace of the launch, and the kernel reads them from there.
   plan::BufferId result;
-  std::int64_t sums = 0;  // how many
+  std::int64_t sums = 0;  // the number of sums
 
-  /// Multiplications with additions.
+  /// The number of multiply-add operations.
   double work() const;
-  /// Whether a library is worth its while: it copies arrays into orders of its own, and the sums may have to be written
-  /// and read once more. (oneDNN 3.2 beside our own kernels on an AMD EPYC with AVX-512: 108 to 91 GFLOP/s for 64 x 26
-  /// x 26 x 32 images and 3 x 3 x 32 x 64 filters, 97 to 68 back to the images, 98 to 60 back to the filters.)
+  /// Whether a library is faster, although it copies arrays to its own layouts and the sums may be written and read
+  /// once more. (oneDNN 3.2 compared with generated kernels on an AMD EPYC with AVX-512: 108 and 91 GFLOP/s for 64 x
+  /// 26 x 26 x 32 images and 3 x 3 x 32 x 64 filters, 97 and 68 for the gradient of the images, 98 and 60 for that
+  /// of the filters.)
   bool pays() const;
 };
 
-/// Nothing where the kernel is no contraction, or one that `Convolution` cannot describe.
+/// The kernel as a convolution; nothing if it is not a contraction that `Convolution` can describe.
 std::optional<BoundConvolution> as_convolution(const BoundKernel& kernel, const Memory& memory);
 
 }  // namespace croton::runtime

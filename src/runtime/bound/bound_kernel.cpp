@@ -9,11 +9,10 @@
 namespace croton::runtime {
 namespace {
 
-// On simulated devices few threads and blocks, so that kernels walk the rest in their grid loops, which is part of what
-// is tested.
+// Simulated devices get few threads and blocks, so that tests also cover the grid-stride loops of kernels.
 constexpr codegen::Schedule simulated_schedule{.threads = 64, .blocks = 8};
 
-// Beyond this index arithmetic might overflow.
+// With more elements index arithmetic could overflow.
 constexpr std::int64_t max_elements = std::int64_t{1} << 62;
 
 }  // namespace
@@ -61,7 +60,7 @@ std::vector<codegen::Text> emit_launch(std::span<const BoundKernel> kernels, cod
     count.push_back(1);
     return {codegen::emit(parts[0], target)};
   }
-  codegen::Text text = codegen::emit_group(parts, target);  // its entry takes the number of tiles besides
+  codegen::Text text = codegen::emit_group(parts, target);  // its entry also gets the number of tiles
   if ((text.parameters.size() + 1) * sizeof(std::uint64_t) <= codegen::max_parameter_bytes) {
     count.push_back(kernels.size());
     return {std::move(text)};

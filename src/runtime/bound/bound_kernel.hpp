@@ -1,4 +1,4 @@
-// A kernel with numbers for its sizes: which variant of its text runs, and over what.
+// BoundKernel: a kernel with numbers for its sizes, its operands, and the variant of its text.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace croton::runtime {
 
-/// A kernel of a launch: the operands are buffers.
+/// A kernel of a launch, whose operands are buffers.
 struct BoundKernel {
   const fuse::KernelCall* call = nullptr;
   const codegen::Analysis* analysis = nullptr;
@@ -22,22 +22,23 @@ struct BoundKernel {
   std::vector<std::int64_t> extents;
   codegen::Launch launch;
 };
-/// The kernel of a step, without sizes; `generated`: of a product, which of the kernels that may stand in for it.
+/// The kernel of a step, without sizes. `generated`: for a product, the index of the generated kernel; else -1.
 BoundKernel kernel_of(const Executable& executable, const plan::Step& step, int generated);
 /// The same with sizes.
 BoundKernel bind_kernel(const Executable& executable, const plan::Step& step, int generated, const SizeTable& sizes,
                         const Memory& memory);
-/// What of the kernel's text is used, and how often, for buffers that lie so.
+/// The variant and sizes of the kernel's launch, for the layouts of its buffers.
 codegen::Launch specialise_kernel(const BoundKernel& kernel, const Memory& memory);
-/// The texts of kernels that are to run as one launch: one, unless their parameters are too many for that. `count`:
-/// kernels per text.
+/// The texts of kernels of one launch: one text, or several if there are too many parameters. Appends the number of
+/// kernels of each text to `count`.
 std::vector<codegen::Text> emit_launch(std::span<const BoundKernel> kernels, codegen::Target target,
                                        std::vector<std::size_t>& count);
 
-/// The schedule of a family with overrides applied; on simulated devices, where nothing is overridden, one of few
-/// threads.
+/// The schedule of a family with overrides applied. Without overrides, simulated devices get a schedule
+/// with few threads.
 codegen::Schedule choose_launch_schedule(kernel::Family family, const Device& device, std::string_view overrides,
                                          std::string_view kernel_name);
+/// Counts a text that a device has prepared: from the cache, or compiled.
 void count_prepared(Prepared prepared, RunCounts& counts);
 
 }  // namespace croton::runtime

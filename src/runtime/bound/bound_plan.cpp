@@ -19,7 +19,7 @@ BoundPlan::BoundPlan(std::shared_ptr<const Executable> executable, const CallArr
     : executable_(std::move(executable)),
       options_(std::move(options)),
       first_(executable_, fuse::first_segment, nullptr, {}, arrays, options_, counts),
-      brief_(executable_->plan.segments.size() == 1 && first_.is_brief()) {}
+      tiny_(executable_->plan.segments.size() == 1 && first_.is_tiny()) {}
 
 bool BoundPlan::renumber(const CallArrays& arrays) {
   return executable_->plan.segments.size() == 1 && first_.renumber(arrays);
@@ -28,7 +28,7 @@ bool BoundPlan::renumber(const CallArrays& arrays) {
 void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts) {
   const expr::Graph& graph = executable_->program.graph;
   static const Array placeholder(0.f);  // without dimensions, so that a copy allocates nothing
-  if (arrays.kept_outputs)
+  if (arrays.reuse_outputs)
     arrays.outputs.resize(graph.outputs.size(), placeholder);
   else if (!arrays.given_outputs)
     arrays.outputs.assign(graph.outputs.size(), placeholder);
@@ -41,13 +41,13 @@ void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts)
     segment = &segment->next(segment->read_fresh(), arrays, options_, counts);
   }
   start(*segment, arrays, workspace, counts);
-  const std::vector<Repeated> repeated = add_results(*segment, arrays);
+  const std::vector<DuplicateResult> duplicates = add_results(*segment, arrays);
   run(*segment, arrays, counts);
   try {
-    for (const Repeated& r : repeated)
+    for (const DuplicateResult& r : duplicates)
       copy_between(r.device, r.to->address(), r.device, r.from->address(), r.from->bytes());
   } catch (...) {
-    segment->give_up();
+    segment->mark_devices_lost();
     throw;
   }
 }
@@ -69,12 +69,12 @@ void BoundPlan::run(BoundSegment& segment, const CallArrays& arrays, RunCounts& 
   }
 }
 
-/// Results that no step of their own computes: inputs, constants and sizes as they are now, before anything is
-/// overwritten; and those that repeat another result, whose memory is taken now and filled at the end.
-std::vector<BoundPlan::Repeated> BoundPlan::add_results(const BoundSegment& segment, CallArrays& arrays) const {
+/// Adds the results that no step computes. Inputs, constants and sizes are copied now, before anything is overwritten.
+/// Results that repeat another one get memory now and are copied at the end.
+std::vector<BoundPlan::DuplicateResult> BoundPlan::add_results(const BoundSegment& segment, CallArrays& arrays) const {
   const plan::Plan& plan = executable_->plan;
   const expr::Graph& graph = executable_->program.graph;
-  std::vector<Repeated> repeated;
+  std::vector<DuplicateResult> duplicates;
   const auto is_own = [&](plan::BufferId b, Buffer::Role role, std::size_t i) {
     return b != plan::no_buffer && plan.buffers[b].role == role && plan.buffers[b].number == i;
   };
@@ -85,7 +85,7 @@ std::vector<BoundPlan::Repeated> BoundPlan::add_results(const BoundSegment& segm
       else if (auto again = copy_input(segment, arrays, b))
         result = *std::move(again);
       else
-        repeated.push_back(repeat(segment, arrays, result, b));
+        duplicates.push_back(allocate_duplicate(segment, arrays, result, b));
     });
   };
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
@@ -97,10 +97,10 @@ std::vector<BoundPlan::Repeated> BoundPlan::add_results(const BoundSegment& segm
     const expr::Update& update = graph.updates[i];
     add(arrays.updates[i], update.value, plan.update_buffer[i], graph.inputs[update.input].place);
   }
-  return repeated;
+  return duplicates;
 }
 
-/// A number that the host has.
+/// A number that the host knows, as an array on the result's device.
 Array BoundPlan::number(const BoundSegment& segment, NodeId node, expr::Place home) const {
   const expr::Arena& arena = executable_->program.graph.arena;
   const auto value = arena.scalar_value(node);
@@ -108,7 +108,7 @@ Array BoundPlan::number(const BoundSegment& segment, NodeId node, expr::Place ho
   return base::moved_to(segment.device_of(home), here.astype(arena.type(node).dtype));
 }
 
-/// A copy of what the call was given, or of a constant; nothing where the buffer is a result.
+/// A copy of an input of the call, or of a constant; nothing if the buffer is a result.
 std::optional<Array> BoundPlan::copy_input(const BoundSegment& segment, const CallArrays& arrays,
                                            plan::BufferId b) const {
   const plan::Plan& plan = executable_->plan;
@@ -133,9 +133,9 @@ std::optional<Array> BoundPlan::copy_input(const BoundSegment& segment, const Ca
   }
 }
 
-/// Memory for a result that is another one too.
-BoundPlan::Repeated BoundPlan::repeat(const BoundSegment& segment, const CallArrays& arrays, Array& result,
-                                      plan::BufferId b) const {
+/// Allocates a result that repeats another one.
+BoundPlan::DuplicateResult BoundPlan::allocate_duplicate(const BoundSegment& segment, const CallArrays& arrays,
+                                                         Array& result, plan::BufferId b) const {
   const Buffer& buffer = executable_->plan.buffers[b];
   const std::size_t number = buffer.number;
   const Array& from = buffer.role == Buffer::Role::output ? arrays.outputs[number] : arrays.updates[number];

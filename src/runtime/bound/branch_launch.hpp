@@ -1,4 +1,4 @@
-// A branch in a bound plan: one of its two bodies runs. The other is not even bound.
+// BranchLaunch: a branch in a bound plan. Only the body that runs is bound.
 #pragma once
 
 #include "runtime/bound/body.hpp"
@@ -12,19 +12,19 @@ namespace croton::runtime {
 
 class BranchLaunch final : public Launch {
  public:
-  /// `reads`: where each of the step's buffers lies.
+  /// `reads`: the device of each buffer that the step reads.
   BranchLaunch(const Executable& executable, const plan::Step& step, Device& device, const std::vector<Device*>& reads,
                const SizeTable& sizes, const BindOptions& options);
   LaunchKind kind() const override { return LaunchKind::branch; }
-  /// Raises what the body raises.
+  /// Runs the body that the condition selects, and raises its errors.
   void run(const LaunchRun& in) override;
   std::optional<Renumbering> renumbered(const SizeTable&, const SizeTable&, const Memory&) override { return {}; }
   LaunchTime time(double bytes) const override { return time_of_bytes(device_, bytes); }
 
  private:
   struct Input {
-    Device& device;                           // that it lies on
-    plan::BufferId buffer = plan::no_buffer;  // none: a number
+    Device& device;                           // the device that has it
+    plan::BufferId buffer = plan::no_buffer;  // no_buffer: a number
     Array number = {};
   };
   bool condition(const Memory& memory) const;
@@ -34,7 +34,7 @@ class BranchLaunch final : public Launch {
   const fuse::BranchCall* call_;
   Device& device_;
   std::vector<BodyRun> bodies_;  // then, else
-  std::optional<bool> known_;    // the condition, where the host has it
+  std::optional<bool> known_;    // the condition, if the host knows it
   std::vector<Input> inputs_;
 };
 

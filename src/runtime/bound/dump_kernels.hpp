@@ -1,4 +1,4 @@
-// The flag dump_kernels, for the kernels of a launch.
+// dump_kernels: implements the flag of that name for the kernels of a launch.
 #pragma once
 
 #include <span>
@@ -8,7 +8,8 @@
 
 namespace croton::runtime {
 
-/// cuda::dump for each of the launch's CUDA texts, with a program around it that runs it with the sizes of this launch.
+/// Calls cuda::dump for each CUDA text of the launch, with a standalone program that runs it with the sizes
+/// of this launch.
 void dump_kernels(std::span<const BoundKernel> kernels, const std::string& architecture = "sm_90") noexcept;
 
 }  // namespace croton::runtime

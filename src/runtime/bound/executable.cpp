@@ -15,13 +15,13 @@ namespace {
 
 using plan::Buffer;
 
-/// Integer scalar inputs that sizes or kernels' numbers depend on; others may change freely from call to call.
+/// The integer scalar inputs that sizes or numbers of kernels depend on. Other inputs may change from call to call.
 std::vector<InputRef> find_host_inputs(const Executable& executable) {
   const expr::Graph& graph = executable.program.graph;
   const expr::Arena& arena = graph.arena;
   std::vector<bool> used(arena.size(), false);
   for (const fuse::Call& call : executable.program.calls) {
-    // Numbers that a launch is bound to: how many steps, which branch.
+    // Numbers that a launch is bound to: the number of steps of a loop, the condition of a branch.
     if (const auto* loop = std::get_if<fuse::LoopCall>(&call.work)) {
       used[loop->inputs[expr::Loop::steps_input]] = true;
     } else if (const auto* branch = std::get_if<fuse::BranchCall>(&call.work)) {
@@ -42,7 +42,7 @@ std::vector<InputRef> find_host_inputs(const Executable& executable) {
   std::vector<InputRef> result;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const NodeId node = graph.inputs[i].node;
-    // One that lies on a device is read back from there: a fresh size, known later.
+    // An input on a device is a fresh size: it is read back and known later.
     if (used[node] && executable.program.host.known_at_once(node)) result.push_back(executable.inputs[i]);
   }
   return result;

@@ -1,5 +1,5 @@
-// Executable: everything of a compiled function that does not depend on sizes; what plans are bound from. And what a
-// call hands over.
+// Executable: the part of a compiled function that does not depend on sizes, from which plans are bound. Also the data
+// that a call passes to the runtime, and its counters.
 #pragma once
 
 #include "base/device_memory.hpp"
@@ -20,35 +20,36 @@ namespace croton::runtime {
 
 using expr::NodeId;
 
-/// An input of the graph as calls count it: arguments and shared variables each have numbers of their own.
+/// An input of the graph. Arguments and shared variables are numbered separately.
 struct InputRef {
   bool shared = false;
   std::size_t number = 0;
   friend bool operator==(const InputRef&, const InputRef&) = default;
 };
 
-/// Constants on devices: sent once, for all calls.
+/// Copies of constants on devices. They are sent once, for all calls.
 struct DeviceConstants {
   std::mutex mutex;
   std::map<std::pair<std::size_t, base::DeviceMemory*>, Array> arrays;  // by index in the graph
 };
 
-/// What the host computes of the values of `host_inputs`.
+/// The host values that depend on `host_inputs`.
 struct Numbered {
-  std::vector<NodeId> nodes;              // each behind those that it needs
-  std::vector<NodeId> sizes;              // those of them that something has as its size
-  std::vector<std::size_t> requirements;  // of the arena, that name some of them
+  std::vector<NodeId> nodes;              // in topological order
+  std::vector<NodeId> sizes;              // those that are sizes of some node
+  std::vector<std::size_t> requirements;  // indices of the arena's requirements that refer to some of them
 };
 
+/// A program and its plan, with the facts about them that binding needs.
 struct Executable {
   fuse::Program program;
   plan::Plan plan;
-  /// Of the call's kernel, or of the kernels that may stand in for a product.
+  /// Per call: the analysis of its kernel, or of the generated kernels of a product.
   base::IdVector<fuse::CallId, std::vector<std::shared_ptr<const codegen::Analysis>>> analyses;
   base::IdVector<fuse::CallId, std::vector<std::shared_ptr<const Executable>>> bodies;
-  std::vector<bool> needed;           // per node of the graph
-  std::vector<InputRef> inputs;       // as graph.inputs
-  std::vector<InputRef> host_inputs;  // integer scalars whose values sizes depend on: part of a bound plan's key
+  std::vector<bool> needed;           // per node: it is reachable from the graph's results
+  std::vector<InputRef> inputs;       // in the order of graph.inputs
+  std::vector<InputRef> host_inputs;  // integer scalars that sizes depend on: part of a bound plan's key
   Numbered numbered;
   std::vector<bool> needs_contiguous;  // per argument: a product, a transfer or a routine reads it
 
@@ -56,14 +57,15 @@ struct Executable {
 
   const fuse::Call& call_of(const plan::Step& step) const { return program.calls[step.call]; }
 };
+/// Makes the plan of a program, and the executables of its bodies.
 std::shared_ptr<const Executable> make_executable(fuse::Program program);
 
-/// The lines above a kernel's text: its expression and the user's lines.
+/// The lines of the comment above a kernel's text: its expression and the user's lines.
 std::vector<std::string> kernel_comment(const fuse::KernelCall& call);
 /// "name, file:line" for messages.
 std::string line_of(const expr::Origin& origin);
 
-/// Copies of a shared variable's value on other devices than its home. They are sent again when the value has changed.
+/// Copies of a shared variable's value on other devices than its home. They are sent again if the value has changed.
 struct SharedCopies {
   struct Copy {
     Array array;
@@ -72,48 +74,49 @@ struct SharedCopies {
   std::mutex mutex;
   std::map<base::DeviceMemory*, Copy> by_device;
 
-  /// Gives back the copy where the value itself lies from now on.
+  /// Frees the copy on the device that now has the value itself.
   void forget(const Array& value) {
     std::erase_if(by_device, [&](const auto& copy) { return copy.first->has(value); });
   }
 };
 
-/// What a call reads, which is its caller's and stays as it is meanwhile, and what it gives.
+/// The arrays of a call. Its inputs belong to the caller and do not change during the call.
 struct CallArrays {
   std::vector<const Array*> arguments;  // converted; contiguous where needed
-  std::vector<const Array*> shared;     // current values, each on its home
+  std::vector<const Array*> shared;     // current values, each on its home device
   std::vector<SharedCopies*> copies;    // of the shared variables
   std::vector<std::uint64_t> versions;  // of their values
-  std::vector<Array> held;              // copies of shared variables that the call reads
-  bool given_outputs = false;           // outputs are memory that is there, where they are not empty
-  bool kept_outputs = false;            // outputs are those of an earlier call, to be written over where they fit
+  std::vector<Array> held;              // keeps copies of shared variables alive during the call
+  bool given_outputs = false;           // outputs that are not empty are memory to write the results to
+  bool reuse_outputs = false;           // outputs are those of an earlier call: overwrite them if they fit
   std::vector<Array> outputs;           // results
-  std::vector<Array> updates;           // new values of the updates; one that was written in place is the old array
+  std::vector<Array> updates;           // new values; an update in place has the old array
 
   const Array& of(InputRef input) const { return *(input.shared ? shared : arguments)[input.number]; }
   /// The value of an integer scalar.
   std::int64_t number(InputRef input) const { return of(input).to_host().astype(DType::int64).item<std::int64_t>(); }
 };
 
-/// ShapeError where a result of that shape would not fill its place among given outputs.
+/// Raises ShapeError if a given output does not have the shape of the result.
 void check_place(const Array& place, std::span<const std::int64_t> shape);
 
 /// A copy from one device to another.
 struct Transferred {
   enum class Kind : std::uint8_t { input, shared, value, output, constant };
-  NodeId node;  // on the device that it went to
+  NodeId node;  // the copy, on the target device
   expr::Place from, to;
   Kind kind;
   std::size_t bytes;
 };
 
-/// What calls have run; the caller owns it and guards it.
+/// Counts of the work of calls. The caller owns it and protects it by a lock.
 struct RunCounts {
   std::uint64_t kernels = 0, products = 0, convolutions = 0, routines = 0, callbacks = 0, reference_kernels = 0,
                 compiled = 0, cached = 0;
   std::uint64_t transfers = 0, transferred_bytes = 0;
   std::vector<Transferred> transferred;  // by the last call, in order
-  /// How the last call ran the loops, by plan and step. (A plan that is gone is named for nothing.)
+  /// How the last call ran its loops, by executable and step. (The pointer is only a key: the executable may be
+  /// deleted.)
   std::map<std::pair<const Executable*, plan::StepId>, std::shared_ptr<const std::string>> loops;
 
   void add(const Transferred& transfer) {
@@ -121,7 +124,7 @@ struct RunCounts {
     transferred_bytes += transfer.bytes;
     transferred.push_back(transfer);
   }
-  /// What ran behind.
+  /// Adds the counts of work that ran after this.
   void add(const RunCounts& more);
 };
 

@@ -1,4 +1,4 @@
-// A callback of the user's (croton/op.hpp) in a bound plan: its arguments are views of the host's buffers.
+// HostLaunch: a user's callback (croton/op.hpp) in a bound plan. Its arguments are views of the host's buffers.
 #pragma once
 
 #include "runtime/bound/launch.hpp"
@@ -11,7 +11,7 @@ class HostLaunch final : public Launch {
  public:
   HostLaunch(const Executable& executable, const plan::Step& step, const SizeTable& sizes);
   LaunchKind kind() const override { return LaunchKind::host; }
-  /// Raises what the callback raises; TypeError or ShapeError where it did not give what was promised.
+  /// Runs the callback. Raises its errors, and TypeError or ShapeError if its results do not have the declared types.
   void run(const LaunchRun& in) override;
   std::optional<Renumbering> renumbered(const SizeTable& before, const SizeTable& sizes, const Memory&) override;
   LaunchTime time(double bytes) const override;
@@ -24,7 +24,7 @@ class HostLaunch final : public Launch {
   const Executable* executable_;
   const plan::Step* step_;
   const fuse::HostCall* call_;
-  std::vector<Array> numbers_;  // per argument: of one that has no buffer
+  std::vector<Array> numbers_;  // per argument: its value, if it has no buffer
 };
 
 }  // namespace croton::runtime

@@ -104,7 +104,7 @@ void KernelLaunch::fill_parameters() {
         break;
       }
       case Kind::failure:
-        break;  // by every call
+        break;  // every call sets it
       case Kind::workspace:
         value = static_cast<std::int64_t>(reinterpret_cast<std::uint64_t>(workspace_.get()));
         break;
@@ -126,7 +126,7 @@ void KernelLaunch::fill_parameters() {
       case Kind::matrix:
       case Kind::motion:
       case Kind::loop:
-        break;  // of loops (loop_parameters.cpp)
+        break;  // only in loops (loop_parameters.cpp)
     }
     parameters_.push_back(static_cast<std::uint64_t>(value));
   }
@@ -136,11 +136,11 @@ void KernelLaunch::use_library(const Memory& memory) {
   if (by_reference() || kernels_.size() != 1) return;
   std::optional<BoundConvolution> found = as_convolution(kernels_[0], memory);
   if (!found || !found->pays()) return;
-  library_ = device_.prepare(found->what);
+  library_ = device_.prepare(found->description);
   if (library_ == nullptr) return;
   convolution_ = std::make_shared<const BoundConvolution>(*found);
   if (convolution_->result != plan::no_buffer) return;
-  workspace_bytes_ = static_cast<std::size_t>(convolution_->sums) * size_of(convolution_->what.dtype);
+  workspace_bytes_ = static_cast<std::size_t>(convolution_->sums) * size_of(convolution_->description.dtype);
   workspace_ = device_.allocate(workspace_bytes_);
   for (std::size_t i = 0; i < text_.parameters.size(); ++i) {
     if (text_.parameters[i].kind == codegen::Parameter::Kind::workspace)
@@ -176,12 +176,12 @@ void KernelLaunch::fail(const LaunchRun& in) const {
 }
 
 LaunchTime KernelLaunch::time(double bytes) const {
-  // A check is read back before the next launch.
-  if (device_.facts().has_processor) return {has_checks() ? launch_time::host_copy : launch_time::ask};
+  // The result of a check is read back before the next launch.
+  if (device_.facts().has_processor) return {has_checks() ? launch_time::host_copy : launch_time::enqueue};
   if (device_.runs_cuda()) return {static_cast<double>(work_.items) * launch_time::simulated_item};
   const double time = static_cast<double>(work_.items) / static_cast<double>(std::max<std::int64_t>(1, work_.grain)) *
                       LaunchTime::grain;
-  // Few elements are a whole item of these too.
+  // In these families even a few elements are a whole item, so the estimate is limited by the number of bytes.
   const kernel::Family family = kernels_[0].analysis->kernel.family;
   const bool in_parts = family == kernel::Family::split || family == kernel::Family::column;
   return {0, in_parts ? std::min(time, bytes / launch_time::walked_bytes) : time};
@@ -195,7 +195,7 @@ void KernelLaunch::run_kernels(const Memory& memory, std::uint32_t* failure) {
   }
   const cuda::NvtxRange range(text_.name);
   for (const Pointer& pointer : pointers_) {
-    // As numbers: an array without elements is at no address.
+    // Added as integers: an array without elements has a null address.
     parameters_[pointer.parameter] =
         reinterpret_cast<std::uint64_t>(memory.base[pointer.buffer]) + static_cast<std::uint64_t>(pointer.offset);
   }
@@ -238,7 +238,7 @@ void KernelLaunch::run_on_device(const Memory& memory, std::uint32_t* failure) {
           {memory.base[b], base::byte_count(memory.layouts[b].shape, dtype_of(kernel, i)), !written, written});
     }
   }
-  // Of a library's sums nothing is written, of partial results nothing is there before.
+  // The kernel only reads the sums of a library, and only writes partial results.
   if (workspace_bytes_ > 0) operands_.push_back({workspace_.get(), workspace_bytes_, uses_library(), !uses_library()});
   if (has_checks()) {
     operands_.push_back({device_failure_.get(), failure_bytes, true, true});
@@ -256,7 +256,7 @@ void KernelLaunch::run_on_device(const Memory& memory, std::uint32_t* failure) {
   if (has_checks()) device_.copy_out(failure, device_failure_.get(), failure_bytes);
 }
 
-/// The same by the reference evaluator: slow, and right.
+/// Runs the kernels by the reference evaluator, which is slow but correct.
 void KernelLaunch::run_reference(const Memory& memory) const {
   for (const BoundKernel& kernel : kernels_) {
     std::vector<Array> reads;

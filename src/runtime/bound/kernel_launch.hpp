@@ -1,4 +1,4 @@
-// Kernels of a bound plan that run as one launch, on the host or on a device.
+// KernelLaunch: kernels of a bound plan that run as one launch, on the host or on a device.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +15,29 @@ namespace croton::runtime {
 
 struct BoundConvolution;
 
-/// Kernels that run as one.
 class KernelLaunch final : public Launch {
  public:
   KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text, Engine engine, Device& device,
                std::string_view schedule, RunCounts& counts);
 
   LaunchKind kind() const override { return LaunchKind::kernel; }
-  /// Raises what a check that fails says.
+  /// Runs the kernels. Raises CheckFailure or GuardFailure if a check fails.
   void run(const LaunchRun& in) override;
   const codegen::Text* text() const override { return &text_; }
   bool on_host() const override { return device_.on_host(); }
   void set_entry(cpu::KernelEntry entry) override { entry_ = entry; }
-  /// Where other extents leave the code, and how much of it runs, as they are.
+  /// Possible if the new extents change neither the variant nor the sizes of the launch.
   std::optional<Renumbering> renumbered(const SizeTable& before, const SizeTable& sizes, const Memory& memory) override;
-  bool is_brief() const override { return true; }
+  bool is_tiny() const override { return true; }
   bool may_fail() const override;
   LaunchTime time(double bytes) const override;
 
-  /// Has a library compute the sums of a contraction, where there is one that has a routine for it and it pays. Not for
-  /// what runs after the commit point: a library may fail.
+  /// Lets a library compute the sums of a contraction, if the device has a routine for it and that is faster. Not after
+  /// the commit point, because a library may fail.
   void use_library(const Memory& memory);
 
  private:
-  struct Pointer {  // a parameter that every call fills in
+  struct Pointer {  // a parameter that every call sets
     std::size_t parameter;
     plan::BufferId buffer;
     std::int64_t offset;  // in bytes
@@ -67,9 +66,9 @@ class KernelLaunch final : public Launch {
   codegen::Work work_;
   std::shared_ptr<void> workspace_, device_failure_;
   std::size_t workspace_bytes_ = 0;
-  std::shared_ptr<const BoundConvolution> convolution_;  // what a library computes
+  std::shared_ptr<const BoundConvolution> convolution_;  // the contraction that a library computes
   std::shared_ptr<const ReadyConvolution> library_;
-  std::vector<Operand> operands_;  // of the present call, of which a device is told
+  std::vector<Operand> operands_;  // for the device, in the present call
 };
 
 }  // namespace croton::runtime

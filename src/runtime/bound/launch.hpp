@@ -1,6 +1,6 @@
-// One launch of a bound plan, with numbers for its sizes: what binding makes of a step, by the kind of its call. Each
-// kind is a file: kernel_launch, product_launch, transfer_launch, routine_launch, host_launch, branch_launch, and
-// loops/loop_launch.
+// Launch: the interface of a bound step, which has numbers for its sizes. There is one class and file for
+// each kind of call: kernel_launch, product_launch, transfer_launch, routine_launch, host_launch,
+// branch_launch, and loops/loop_launch.
 #pragma once
 
 #include <compare>
@@ -22,26 +22,27 @@ namespace croton::runtime {
 
 enum class LaunchKind : std::uint8_t { kernel, product, transfer, routine, loop, branch, host };
 
-/// How kernels of the host run; those of a device run there.
+/// How kernels run on the host.
 enum class Engine : std::uint8_t { compiled, reference };
 
-/// What applications have given in the present run: a callback with several results is called once.
+/// An application of a callback. A callback with several results is called once in a run, and HostResults
+/// has its results.
 struct Application {
   const expr::Op* op;
-  std::int64_t number;  // 0 where equal arguments give equal results
+  std::int64_t number;  // 0 if equal arguments give equal results
   std::vector<NodeId> arguments;
   friend auto operator<=>(const Application&, const Application&) = default;
 };
 using HostResults = std::map<Application, std::vector<Array>>;
 
-/// What a launch is given when it runs.
+/// The arguments of Launch::run.
 struct LaunchRun {
   const Memory& memory;
   RunCounts& counts;
-  /// Three words, as ct::Failure, 0 before. Of the thread that runs it.
+  /// Three words, as in ct::Failure, which are 0 before the run. One thread uses them.
   std::uint32_t* failure;
   HostResults& host_results;
-  const std::map<expr::Place, Uploads*>& uploads;  // per device, for what is copied ahead
+  const std::map<expr::Place, Uploads*>& uploads;  // per device, for copies in advance
   const std::shared_ptr<const Executable>& executable;
 };
 
@@ -50,18 +51,19 @@ class Launch {
   virtual ~Launch() = default;
 
   virtual LaunchKind kind() const = 0;
-  /// Runs it, and counts that. Throws what a device, a callback or a failed check says.
+  /// Runs the launch and counts it. Throws the errors of devices and callbacks, and failed checks.
   virtual void run(const LaunchRun& in) = 0;
 
-  /// The generated text that it runs; null where there is none.
+  /// The generated text that it runs; null if there is none.
   virtual const codegen::Text* text() const { return nullptr; }
-  /// Whether the runtime runs that by itself: the texts of all such launches are compiled together, and each gets its
-  /// entry. Else a device has been asked to make it ready.
+  /// Whether the text runs on the host. Such texts are compiled together, and set_entry passes the compiled code. Other
+  /// texts have been prepared by their device.
   virtual bool on_host() const { return true; }
   virtual void set_entry(cpu::KernelEntry) {}
 
-  /// The same launch for other numbers that the host reads, of arrays of the same sizes: nothing where it cannot be the
-  /// same, else what makes it so, which cannot fail (empty: nothing is to be done).
+  /// Renumbers the launch: changes it to other values of the numbers that the host reads, for arrays of the same sizes.
+  /// Returns nothing if the launch cannot be changed, else a function that changes it and cannot fail (empty: no change
+  /// is needed).
   using Renumbering = std::function<void()>;
   virtual std::optional<Renumbering> renumbered([[maybe_unused]] const SizeTable& before,
                                                 [[maybe_unused]] const SizeTable& sizes,
@@ -69,13 +71,13 @@ class Launch {
     return Renumbering();
   }
 
-  /// Whether it is a matter of microseconds where there is little memory.
-  virtual bool is_brief() const { return false; }
-  /// Whether it may fail although nothing is wrong with it: for want of host memory.
+  /// Whether it takes only microseconds if there is little memory.
+  virtual bool is_tiny() const { return false; }
+  /// Whether a valid launch may fail, for lack of host memory.
   virtual bool may_fail() const { return false; }
-  /// `bytes`: that it reads and writes.
+  /// The estimated time. `bytes`: the number of bytes that it reads and writes.
   virtual LaunchTime time(double bytes) const = 0;
-  /// Of a transfer.
+  /// The size of a transfer; 0 for other kinds.
   virtual std::size_t bytes() const { return 0; }
 };
 

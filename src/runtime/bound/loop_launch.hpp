@@ -1,4 +1,4 @@
-// Binding a loop (loops/loop_launch.cpp, which uses what is bound here for its steps).
+// bind_loop: binds a loop. It is defined in loops/loop_launch.cpp, which binds bodies by code of this folder.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace croton::runtime {
 
-/// Memory for states that nobody keeps is taken here. OutOfMemory.
+/// Binds a loop, and allocates the states whose history is not a result. Raises OutOfMemory.
 std::unique_ptr<Launch> bind_loop(const Executable& executable, const plan::Step& step, Device& device,
                                   const SizeTable& sizes, const Memory& memory, const BindOptions& options,
                                   RunCounts& counts);

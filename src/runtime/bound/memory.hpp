@@ -1,4 +1,4 @@
-// Where the launches of a segment find their buffers.
+// Memory: the layouts and addresses of the buffers of a plan.
 #pragma once
 
 #include <vector>
@@ -8,14 +8,14 @@
 
 namespace croton::runtime {
 
-/// How each buffer of a plan lies, and where it is in the present call, in the memory of its device.
+/// The layout of each buffer of a plan, and its address in the present call, in the memory of its device.
 struct Memory {
   base::IdVector<plan::BufferId, codegen::Layout> layouts;
   base::IdVector<plan::BufferId, char*> base;
 };
 
-/// How the buffers of a segment lie at these sizes; those of routines' workspaces are left out. OutOfMemory for those
-/// that no memory could hold.
+/// Finds the layouts of the buffers of a segment for these sizes, except those of workspaces. Raises OutOfMemory for
+/// buffers that are too large for any memory.
 void find_layouts(const Executable& executable, const CallArrays& arrays, fuse::SegmentId segment,
                   const SizeTable& sizes, Memory& memory);
 

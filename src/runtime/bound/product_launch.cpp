@@ -19,14 +19,14 @@ ProductSizes product_sizes(const Executable& executable, const plan::Step& step,
   return {size(call.result, rank - 2), size(call.left, rank - 1), size(call.result, rank - 1), batch};
 }
 
-int generated_for(const Executable& executable, const plan::Step& step, const SizeTable& sizes) {
+int choose_generated(const Executable& executable, const plan::Step& step, const SizeTable& sizes) {
   const auto [m, k, n, batch] = product_sizes(executable, step, sizes);
   const auto form = fuse::generated_product(executable.call_of(step).as<fuse::ProductCall>(), m, k, n);
   return form ? static_cast<int>(*form) : -1;
 }
 
-int generated_always(const Executable& executable, const plan::Step& step, const SizeTable& sizes) {
-  const int chosen = generated_for(executable, step, sizes);
+int choose_generated_without_library(const Executable& executable, const plan::Step& step, const SizeTable& sizes) {
+  const int chosen = choose_generated(executable, step, sizes);
   return chosen >= 0 ? chosen : static_cast<int>(fuse::GeneratedProduct::along_rows);
 }
 
@@ -47,8 +47,8 @@ ProductLaunch::ProductLaunch(const Executable& executable, const plan::Step& ste
   p.ldb = std::max<std::int64_t>(1, p.transpose_b ? p.k : p.n);
   p.ldc = std::max<std::int64_t>(1, p.n);
   p.batch = sizes.batch;
-  p.stride_a = call.left_repeated ? 0 : p.m * p.k;
-  p.stride_b = call.right_repeated ? 0 : p.k * p.n;
+  p.stride_a = call.left_broadcast ? 0 : p.m * p.k;
+  p.stride_b = call.right_broadcast ? 0 : p.k * p.n;
   p.stride_c = p.m * p.n;
   has_routine_ = device.prepare(p);
   result_bytes_ = p.batch * p.m * p.n * static_cast<std::int64_t>(size_of(p.dtype));
@@ -60,7 +60,7 @@ void ProductLaunch::run(const LaunchRun& in) {
 }
 
 LaunchTime ProductLaunch::time(double) const {
-  if (device_.facts().has_processor) return {launch_time::ask};
+  if (device_.facts().has_processor) return {launch_time::enqueue};
   return {0, static_cast<double>(product_.m) * static_cast<double>(product_.k) *
                  static_cast<double>(product_.n * product_.batch) / launch_time::multiplications};
 }

@@ -100,7 +100,7 @@ void RoutineLaunch::run_phases(const Memory& memory) {
                       .blocks = codegen::thread_blocks(phase.items, schedule_),
                       .threads = schedule_.threads,
                       .operands = operands_});
-      // What the first launch has written, the next ones may read.
+      // Later launches may read the results of the first one.
       for (std::size_t i = step_->reads.size(); i < operands_.size(); ++i) operands_[i].read = true;
     } else {
       cpu::ThreadPool::instance().parallel_for(
@@ -114,7 +114,7 @@ void RoutineLaunch::run_phases(const Memory& memory) {
   }
 }
 
-/// The same by the op's reference: slow, and right.
+/// Runs the op's reference implementation, which is slow but correct.
 void RoutineLaunch::run_reference(const Memory& memory) const {
   const expr::Arena& arena = executable_->program.graph.arena;
   const plan::BufferId to = step_->writes[0];

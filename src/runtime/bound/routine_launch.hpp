@@ -1,4 +1,5 @@
-// A routine (expr/routine.hpp) of a bound plan: its launches, one after the other, on the host or on a device.
+// RoutineLaunch: a routine (expr/routine.hpp) of a bound plan. Its launches run one after the other, on the host or on
+// a device.
 #pragma once
 
 #include "codegen/routine.hpp"
@@ -14,9 +15,9 @@
 
 namespace croton::runtime {
 
-/// A routine step as it is emitted, with its expression and the user's line above.
+/// The routine of a step as input of the emitter, with its expression and the user's line as comment.
 codegen::RoutinePart routine_part(const Executable& executable, const plan::Step& step);
-/// What it has to do at the sizes that its operands have.
+/// The work of the routine for the sizes of its operands.
 expr::RoutineWork routine_work(const Executable& executable, const plan::Step& step, const Memory& memory);
 
 class RoutineLaunch final : public Launch {
@@ -45,7 +46,7 @@ class RoutineLaunch final : public Launch {
   cpu::KernelEntry entry_;
   expr::RoutineWork work_;
   std::vector<std::uint64_t> parameters_;
-  std::vector<Operand> operands_;  // on a device: what it reads, the result, the workspace
+  std::vector<Operand> operands_;  // on a device: the operands that it reads, the result, the workspace
 };
 
 }  // namespace croton::runtime

@@ -22,8 +22,8 @@ using plan::Buffer;
 
 namespace {
 
-// Messages name so many lines that memory is for.
-constexpr std::size_t most_lines = 4;
+// The maximal number of lines that a message about memory names.
+constexpr std::size_t max_lines = 4;
 
 std::int64_t aligned(std::int64_t bytes) {
   constexpr std::int64_t alignment = 64;
@@ -70,7 +70,7 @@ BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, fuse::S
 
 BoundSegment::~BoundSegment() = default;
 
-/// A line for the temporaries of each device, and for each launch.
+/// Prints a line for the temporaries of each device, and one for each launch.
 std::string BoundSegment::print() const {
   std::string text;
   for (const auto& [place, temporaries] : temporaries_) {
@@ -81,26 +81,26 @@ std::string BoundSegment::print() const {
   static constexpr std::string_view kinds[] = {"kernel", "product", "transfer", "routine",
                                                "loop",   "branch",  "callback"};
   for (const BoundLaunch& launch : launches_) {
-    const codegen::Text* code = launch.what->text();
-    text += fmt::format("  launch {}: {}{}{}\n", launch.number, kinds[static_cast<std::size_t>(launch.what->kind())],
+    const codegen::Text* code = launch.impl->text();
+    text += fmt::format("  launch {}: {}{}{}\n", launch.number, kinds[static_cast<std::size_t>(launch.impl->kind())],
                         code != nullptr ? " " + code->name : "", launch.after_commit ? ", after the commit point" : "");
   }
   return text;
 }
 
-/// What the compiler gets, without the prelude.
+/// The generated texts, without the prelude.
 std::string BoundSegment::texts() const {
   std::string all;
   for (const BoundLaunch& launch : launches_) {
-    if (const codegen::Text* code = launch.what->text()) all += code->code + "\n";
+    if (const codegen::Text* code = launch.impl->text()) all += code->code + "\n";
   }
   return all;
 }
 
-/// Most places are the host's, which needs no search.
+/// Most places are the host, which needs no search.
 Device& BoundSegment::device_of(expr::Place place) const { return place == 0 ? host_device() : *devices_.at(place); }
 
-/// A routine's workspace is laid out in bytes, once its operands are.
+/// Finds the sizes of the workspaces of routines, from the layouts of their operands.
 void BoundSegment::find_workspaces() {
   const plan::Plan& plan = executable_->plan;
   for (const plan::Step& step : plan.steps) {
@@ -117,8 +117,9 @@ std::size_t BoundSegment::bytes_of(plan::BufferId b) const {
   return base::byte_count(shape, executable_->program.graph.arena.type(buffer.node).dtype);
 }
 
-/// Arguments that a device gets ahead lie apart from temporaries: the device still computes in these when they come. In
-/// later segments none do, as the device is waited for in between.
+/// Finds the arguments that are copied to devices in advance. Their memory is separate from that of temporaries,
+/// because the device may still use temporaries during the copy. Only the first segment has such arguments, because the
+/// host waits for the device between segments.
 void BoundSegment::find_uploads() {
   const auto& buffers = executable_->plan.buffers;
   temporary_offset_.assign(buffers.size(), 0);
@@ -137,12 +138,12 @@ void BoundSegment::find_uploads() {
     uploaded_[b] = true;
     temporary_offset_[b] = static_cast<std::int64_t>(arguments.bytes);
     arguments.bytes += static_cast<std::size_t>(aligned(static_cast<std::int64_t>(bytes_of(b))));
-    if (arguments.for_what.size() < most_lines)
+    if (arguments.for_what.size() < max_lines)
       arguments.for_what.push_back(executable_->program.graph.arena.origin(target.node));
   }
 }
 
-/// First fit by lifetime: a temporary takes the lowest place that is free from its first step to its last.
+/// Lays out temporaries by first fit: a temporary gets the lowest offset that is free from its first step to its last.
 void BoundSegment::place_temporaries() {
   const auto& buffers = executable_->plan.buffers;
   const expr::Arena& arena = executable_->program.graph.arena;
@@ -159,7 +160,7 @@ void BoundSegment::place_temporaries() {
     if (is_temporary && buffer.in_place_of == plan::no_buffer && buffer.segment == number_ && !uploaded_[b])
       temporaries.push_back(b);
   }
-  // In the order in which they are born, so that those that have died are forgotten.
+  // Sorted by first step, so that temporaries whose lifetime has ended can be removed.
   std::ranges::stable_sort(temporaries, {}, [&](plan::BufferId b) { return buffers[b].first_step; });
   for (const plan::BufferId b : temporaries) {
     const Buffer& buffer = buffers[b];
@@ -181,7 +182,7 @@ void BoundSegment::place_temporaries() {
     temporary_offset_[b] = at;
     total = std::max(total, at + size);
     std::vector<expr::Origin>& origins = temporaries_[buffer.place].for_what;
-    if (origins.size() < most_lines) origins.push_back(arena.origin(buffer.node));
+    if (origins.size() < max_lines) origins.push_back(arena.origin(buffer.node));
   }
   for (const auto& [place, total] : totals) temporaries_[place].bytes = static_cast<std::size_t>(total);
 }

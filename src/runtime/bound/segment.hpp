@@ -1,7 +1,6 @@
-// BoundSegment: the steps of a plan between two numbers that the host reads back, with numbers for their sizes. Kernels
-// of the variants that it needs are compiled when it is made; a call then fills in the addresses of arrays and runs
-// launches that are ready. What each file does: segment.cpp finds sizes and places memory, segment_launches.cpp makes
-// the launches, segment_run.cpp runs them, segment_lanes.cpp in lanes.
+// BoundSegment: a segment of a plan, with numbers for its sizes. Its kernels are compiled when it is made; a call then
+// only sets the addresses of arrays and runs the launches. segment.cpp finds sizes and lays out memory,
+// segment_launches.cpp makes the launches, segment_run.cpp runs them, and segment_lanes.cpp arranges them in lanes.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +20,17 @@ class TracedCall;  // trace.hpp
 struct TracedWork;
 
 struct BindOptions {
-  Engine engine = Engine::compiled;  // where there is a compiler; else the reference evaluator
-  bool simulated = false;            // devices are simulated ones, whatever there is
-  std::string schedule;              // overrides, see codegen/schedule.hpp
-  std::string_view name = {};        // of the function, for timings; empty: none are printed
-  bool inside = false;               // of a loop or a branch: one thread runs it, and it is part of that one's event
+  Engine engine = Engine::compiled;  // without a compiler the reference evaluator is used
+  bool simulated = false;            // all devices are simulated
+  std::string schedule;              // overrides (codegen/schedule.hpp)
+  std::string_view name = {};        // of the function, for timings; empty: no timings
+  bool inside = false;               // a body of a loop or branch: one thread runs it, as part of their trace event
 };
 
 class BoundSegment {
  public:
-  /// `before`: the segment before, of which sizes and layouts are taken over; none for the first. `fresh`: what it
-  /// found.
+  /// `before`: the previous segment, whose sizes and layouts are copied; null for the first segment. `fresh`: the fresh
+  /// sizes of the previous segment.
   BoundSegment(std::shared_ptr<const Executable> executable, fuse::SegmentId number, const BoundSegment* before,
                std::span<const std::int64_t> fresh, const CallArrays& arrays, const BindOptions& options,
                RunCounts& counts);
@@ -39,23 +38,23 @@ class BoundSegment {
 
   const SizeTable& sizes() const { return sizes_; }
   Device& device_of(expr::Place place) const;
-  /// Where a buffer is in the present call.
+  /// The address of a buffer in the present call.
   const char* address(plan::BufferId buffer) const { return memory_.base[buffer]; }
-  /// Memory for what this segment computes; everything that may fail to be allocated is allocated here.
+  /// Allocates all memory for the results of this segment, and sets the addresses of buffers.
   void start(CallArrays& arrays, Workspace& workspace, RunCounts& counts);
-  /// Whether it is a few kernels and products over little memory on the host.
-  bool is_brief() const;
-  /// Runs its launches. Throws what a failed check says.
+  /// Whether it has only a few kernels and products with little memory, on the host.
+  bool is_tiny() const;
+  /// Runs the launches. Throws CheckFailure or GuardFailure for a failed check.
   void run(RunCounts& counts);
-  /// Makes the devices of the plan count as lost: some values there are overwritten, and not all that should be.
-  void give_up() const noexcept;
-  /// The numbers that are read back at its end.
+  /// Marks the devices of the plan as lost, because only some of their shared variables have been overwritten.
+  void mark_devices_lost() const noexcept;
+  /// Reads back the fresh sizes at the end of the segment.
   std::vector<std::int64_t> read_fresh() const;
-  /// The same segment for arrays of the same sizes and other numbers that the host reads, where these are only
-  /// positions in what kernels and loops read: the number of a batch. False, and nothing has changed, where sizes, or
-  /// the kernels that are needed, depend on them. Raises what binding raises.
+  /// Renumbers the segment: binds it to other values of the numbers that the host reads, for arrays of the same sizes.
+  /// That is possible if the numbers are only positions at which kernels and loops read, such as the number of a batch.
+  /// Returns false, without a change, if sizes or variants of kernels depend on them. Raises the errors of binding.
   bool renumber(const CallArrays& arrays);
-  /// The next segment for these numbers.
+  /// The next segment, bound to these fresh sizes.
   BoundSegment& next(std::vector<std::int64_t> fresh, const CallArrays& arrays, const BindOptions& options,
                      RunCounts& counts);
 
@@ -67,7 +66,7 @@ class BoundSegment {
   std::size_t bytes_of(plan::BufferId buffer) const;
   void place_temporaries();
   void send_constant(plan::BufferId buffer, RunCounts& counts);
-  const Array& at_home(const Array& value, const Device& home, NodeId node) const;
+  const Array& require_home(const Array& value, const Device& home, NodeId node) const;
   void send_copy(plan::BufferId buffer, CallArrays& arrays, RunCounts& counts);
   void bind_launches(const CallArrays& arrays, const BindOptions& options, RunCounts& counts);
   void compile_texts(const CallArrays& arrays, RunCounts& counts);
@@ -75,50 +74,50 @@ class BoundSegment {
 
   class Binder;  // segment_launches.cpp
   struct BoundLaunch {
-    std::unique_ptr<Launch> what;
+    std::unique_ptr<Launch> impl;
     bool after_commit;
     plan::LaunchId number;  // of the plan's launches
   };
-  /// What a lane's launches count and fail in.
-  struct InLane {
+  /// The counters and the failure words for the launches of a lane.
+  struct LaneContext {
     RunCounts& counts;
     std::uint32_t* failure;
-    const TracedCall* traced;  // null: nobody records it
+    const TracedCall* traced;  // null: it is not recorded
   };
-  void run(BoundLaunch& launch, const InLane& in);
+  void run(BoundLaunch& launch, const LaneContext& in);
   void run_in_order(RunCounts& counts, const TracedCall* traced, Undo& undo, bool& overwritten);
   void run_lanes(RunCounts& counts, const TracedCall* traced, Undo& undo, bool& overwritten);
   bool uses_lanes() const;
   const TracedCall* traced() const;
-  TracedWork sent(const plan::Buffer& to, std::size_t bytes) const;
+  TracedWork transfer_work(const plan::Buffer& to, std::size_t bytes) const;
   // segment_lanes.cpp
   std::unique_ptr<SegmentLanes> find_lanes() const;
   LaneName lane_of(const BoundLaunch& launch) const;
   std::vector<LaneOrder::Touch> touches(const BoundLaunch& launch) const;
   LaunchTime time_of(const BoundLaunch& launch) const;
-  void keep_updates(Undo& undo) const;
+  void save_updates(Undo& undo) const;
 
   std::shared_ptr<const Executable> executable_;
   fuse::SegmentId number_;
   bool inside_;
   Engine engine_;
-  std::map<expr::Place, Device*> devices_;  // of the plan, besides the host
+  std::map<expr::Place, Device*> devices_;  // of the plan, without the host
   SizeTable sizes_;
   Memory memory_;
-  std::vector<plan::BufferId> own_, in_place_;                     // that get memory here, and that share another's
-  base::IdVector<plan::BufferId, std::int64_t> temporary_offset_;  // of one that is uploaded, among these
-  base::IdVector<plan::BufferId, bool> uploaded_;                  // an argument that its device gets ahead
+  std::vector<plan::BufferId> own_, in_place_;  // buffers that get memory here; buffers that share it
+  base::IdVector<plan::BufferId, std::int64_t> temporary_offset_;  // for uploaded ones: among the arguments
+  base::IdVector<plan::BufferId, bool> uploaded_;  // arguments that are copied to their device in advance
   struct Temporaries {
     std::size_t bytes = 0;
     char* address = nullptr;             // in the present call
-    std::vector<expr::Origin> for_what;  // some of them, for messages
+    std::vector<expr::Origin> for_what;  // the origins of some of them, for messages
   };
   std::map<expr::Place, Temporaries> temporaries_, arguments_;
-  std::map<expr::Place, Uploads*> uploads_;  // for the arguments, in the present call
+  std::map<expr::Place, Uploads*> uploads_;  // of the arguments, in the present call
   std::vector<BoundLaunch> launches_;
-  std::unique_ptr<SegmentLanes> lanes_;  // null: one
-  HostResults host_results_;             // of callbacks, in the present run
-  bool fails_late_ = false;              // a launch after the commit point may fail
+  std::unique_ptr<SegmentLanes> lanes_;  // null: one lane
+  HostResults host_results_;             // of callbacks in the present run
+  bool may_fail_after_commit_ = false;   // a launch after the commit point may fail
   std::map<std::vector<std::int64_t>, std::unique_ptr<BoundSegment>> next_;
   alignas(16) std::uint32_t failure_[4] = {};
 };

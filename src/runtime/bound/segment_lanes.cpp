@@ -14,7 +14,7 @@ namespace {
 
 using plan::Buffer;
 
-/// Whether anything inside calls the user's functions: those run in the thread that calls.
+/// Whether a call or its bodies call the user's functions, which must run in the calling thread.
 bool calls_host(const fuse::Program& program);
 bool calls_host(const fuse::Call& call) {
   if (call.is<fuse::HostCall>()) return true;
@@ -36,7 +36,7 @@ LaneName BoundSegment::lane_of(const BoundLaunch& launch) const {
   return runtime::lane_of(executable_->call_of(plan.steps[plan.launches[launch.number].first_step]));
 }
 
-/// The memory that the steps of a launch touch.
+/// The memory that the steps of a launch read or write.
 std::vector<LaneOrder::Touch> BoundSegment::touches(const BoundLaunch& launch) const {
   const plan::Plan& plan = executable_->plan;
   std::vector<LaneOrder::Touch> all;
@@ -45,7 +45,7 @@ std::vector<LaneOrder::Touch> BoundSegment::touches(const BoundLaunch& launch) c
     const Buffer& home = plan.buffers[b];
     const bool shares = home.role == Buffer::Role::temporary || home.role == Buffer::Role::workspace;
     if (shares && !uploaded_[b]) {
-      // Temporaries of a device, which lie in the memory of others that are not needed any more.
+      // The temporaries of a device share memory with others whose lifetime has ended.
       const auto begin = static_cast<std::size_t>(temporary_offset_[b]);
       all.push_back({home.segment.number() * (1L << 16) + home.place, begin, begin + bytes_of(b), written});
     } else {
@@ -72,15 +72,15 @@ LaunchTime BoundSegment::time_of(const BoundLaunch& launch) const {
   double bytes = 0;
   for (const plan::BufferId b : first.reads) bytes += static_cast<double>(bytes_of(b));
   for (const plan::BufferId b : first.writes) bytes += static_cast<double>(bytes_of(b));
-  return launch.what->time(bytes);
+  return launch.impl->time(bytes);
 }
 
-/// Null where there is one lane.
+/// Null if there is only one lane.
 std::unique_ptr<SegmentLanes> BoundSegment::find_lanes() const {
   if (devices_.empty() || launches_.size() < 2) return nullptr;
-  std::vector<LaneName> names;  // of launches
+  std::vector<LaneName> names;  // per launch
   for (const BoundLaunch& launch : launches_) names.push_back(lane_of(launch));
-  // The thread that calls runs the lane of the host; where that has no work, that of another device.
+  // The calling thread runs the lane of the host or, if the host has no work, the lane of another device.
   LaneName own = names.front();
   if (const auto found = std::ranges::find(names, false, &LaneName::copies); found != names.end()) own = *found;
   if (std::ranges::find(names, LaneName{}) != names.end()) own = {};
@@ -94,7 +94,7 @@ std::unique_ptr<SegmentLanes> BoundSegment::find_lanes() const {
   LaneOrder order;
   std::vector<LaunchTime> times;
   std::size_t commit = launches_.size();
-  std::vector<std::size_t> elsewhere;  // after the commit point
+  std::vector<std::size_t> device_updates;  // launches on devices after the commit point
   for (std::size_t l = 0; l < launches_.size(); ++l) {
     const BoundLaunch& launch = launches_[l];
     std::vector<std::size_t> after;
@@ -107,11 +107,11 @@ std::unique_ptr<SegmentLanes> BoundSegment::find_lanes() const {
         times.push_back({});
       }
       after = {commit};
-      // What the host runs cannot fail, and so comes last, as in the plan.
+      // Updates on the host cannot fail, so they come after those on devices, as in the plan.
       if (!device_of(names[l].place).on_host())
-        elsewhere.push_back(l + 1);
+        device_updates.push_back(l + 1);
       else
-        after.insert(after.end(), elsewhere.begin(), elsewhere.end());
+        after.insert(after.end(), device_updates.begin(), device_updates.end());
     }
     order.add(numbers.at(names[l]), touches(launch), std::move(after));
     times.push_back(time_of(launch));

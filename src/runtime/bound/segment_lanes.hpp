@@ -1,4 +1,4 @@
-// The lanes of a bound segment: which launch runs in which, what it waits for, and whether threads are worth it.
+// SegmentLanes: the launches of a bound segment in concurrent lanes, and whether lanes are faster.
 #pragma once
 
 #include <array>
@@ -13,12 +13,13 @@ namespace croton::runtime {
 
 struct SegmentLanes {
   Lanes lanes;
-  std::size_t commit;  // the piece that is the commit point, which all others before it have succeeded at; the number
-                       // of launches where there is none. Pieces after it are the launches with the number before.
-  bool pays;           // lanes are faster, as far as it can be told
-  // Of the present run:
+  /// The piece that is the commit point: it runs after all pieces before it have succeeded. The number of launches if
+  /// there is none. A piece after it is the launch whose number is less by one.
+  std::size_t commit;
+  bool pays;  // lanes are faster, by estimate
+  // State of the present run:
   std::vector<RunCounts> counts = {};                       // per launch
-  std::vector<std::array<std::uint32_t, 4>> failures = {};  // per lane, as ct::Failure
+  std::vector<std::array<std::uint32_t, 4>> failures = {};  // per lane, as in ct::Failure
   std::size_t launch_of(std::size_t piece) const { return piece > commit ? piece - 1 : piece; }
 };
 

@@ -1,4 +1,4 @@
-// Binding the launches of a segment: a visit to each call, by its kind.
+// Binds the launches of a segment: a visitor of the kinds of work.
 #include <algorithm>
 #include <iterator>
 
@@ -26,7 +26,7 @@ class BoundSegment::Binder {
         options_(options),
         counts_(counts) {}
 
-  /// The launch with that number.
+  /// Binds the launch with that number.
   void bind(plan::LaunchId number) {
     number_ = number;
     launch_ = plan_.launches[number];
@@ -39,13 +39,13 @@ class BoundSegment::Binder {
   void operator()(const fuse::KernelCall&) { add_kernels(-1); }
 
   void operator()(const fuse::ProductCall& call) {
-    if (const int generated = generated_for(executable_, *step_, sizes()); generated >= 0)
+    if (const int generated = choose_generated(executable_, *step_, sizes()); generated >= 0)
       return add_kernels(generated);
     auto product = with_lines(call.origin, [&] {
       return std::make_unique<ProductLaunch>(executable_, *step_, *device_,
                                              product_sizes(executable_, *step_, sizes()));
     });
-    if (!product->has_routine()) return add_kernels(generated_always(executable_, *step_, sizes()));
+    if (!product->has_routine()) return add_kernels(choose_generated_without_library(executable_, *step_, sizes()));
     add(std::move(product));
   }
 
@@ -54,7 +54,7 @@ class BoundSegment::Binder {
     const bool ahead = segment_.uploaded_[step_->writes[0]];
     auto transfer = std::make_unique<TransferLaunch>(executable_, *step_, from, *device_, segment_.memory_, ahead);
     if (!ahead) return add(std::move(transfer));
-    // Before everything that may wait for the device: a kernel with checks.
+    // Copies in advance come before everything that may wait for the device, such as a kernel with checks.
     segment_.launches_.insert(segment_.launches_.begin() + uploads_++,
                               BoundLaunch{std::move(transfer), false, number_});
   }
@@ -92,7 +92,7 @@ class BoundSegment::Binder {
     segment_.launches_.push_back({std::move(launch), step_->after_commit, number_});
   }
 
-  /// Kernels that run as one; of a product, the one that stands in for it.
+  /// Adds kernels that run as one launch. `generated`: for a product, the index of its generated kernel; else -1.
   void add_kernels(int generated) {
     std::vector<BoundKernel> kernels;
     for (const plan::StepId s : launch_.steps())
@@ -114,7 +114,7 @@ class BoundSegment::Binder {
                                             options_.schedule, counts_);
     });
     if (!step_->after_commit) with_lines(origins, [&] { launch->use_library(segment_.memory_); });
-    segment_.fails_late_ = segment_.fails_late_ || (step_->after_commit && launch->may_fail());
+    segment_.may_fail_after_commit_ = segment_.may_fail_after_commit_ || (step_->after_commit && launch->may_fail());
     add(std::move(launch));
   }
 
@@ -123,7 +123,7 @@ class BoundSegment::Binder {
   const plan::Plan& plan_;
   const BindOptions& options_;
   RunCounts& counts_;
-  std::ptrdiff_t uploads_ = 0;  // copies that are asked for before all else
+  std::ptrdiff_t uploads_ = 0;  // the number of copies in advance, which come first
   // The launch that is being bound:
   plan::LaunchId number_;
   plan::Launch launch_;
@@ -138,14 +138,14 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
   if (engine_ == Engine::compiled) compile_texts(arrays, counts);
 }
 
-/// All that the host runs, together.
+/// Compiles the texts of all launches on the host together.
 void BoundSegment::compile_texts(const CallArrays& arrays, RunCounts& counts) {
   std::vector<Launch*> on_host;
   std::vector<codegen::Text> texts;
   for (const BoundLaunch& launch : launches_) {
-    const codegen::Text* text = launch.what->text();
-    if (text == nullptr || !launch.what->on_host()) continue;
-    on_host.push_back(launch.what.get());
+    const codegen::Text* text = launch.impl->text();
+    if (text == nullptr || !launch.impl->on_host()) continue;
+    on_host.push_back(launch.impl.get());
     texts.push_back(*text);
   }
   for (codegen::Text& text : small_products(arrays)) texts.push_back(std::move(text));
@@ -158,8 +158,8 @@ void BoundSegment::compile_texts(const CallArrays& arrays, RunCounts& counts) {
   for (Launch* launch : on_host) launch->set_entry(*entry++);
 }
 
-/// Products that are small for other sizes of the arguments have their kernels compiled now, so that later sizes
-/// compile nothing.
+/// The texts of products that are small for other sizes of the arguments. They are compiled now, so that later sizes
+/// need no compilation.
 std::vector<codegen::Text> BoundSegment::small_products(const CallArrays& arrays) const {
   std::vector<codegen::Text> texts;
   if (executable_->program.product_count() == 0) return texts;
@@ -169,7 +169,7 @@ std::vector<codegen::Text> BoundSegment::small_products(const CallArrays& arrays
   for (const plan::LaunchId l : segment.launches()) {
     const plan::Step& step = plan.steps[plan.launches[l].first_step];
     const fuse::Call& call = executable_->call_of(step);
-    if (!call.is<fuse::ProductCall>() || call.place != 0 || generated_for(*executable_, step, sizes_) >= 0) continue;
+    if (!call.is<fuse::ProductCall>() || call.place != 0 || choose_generated(*executable_, step, sizes_) >= 0) continue;
     const auto [m, k, n, batch] = product_sizes(*executable_, step, smallest);
     if (!fuse::is_small_product(m, k, n)) continue;
     const BoundKernel kernel =

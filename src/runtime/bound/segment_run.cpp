@@ -1,5 +1,5 @@
-// What a call does with a bound segment: buffers get their addresses, launches run, and everything that may fail does
-// so before a shared variable changes.
+// The run of a bound segment in a call: buffers get their addresses and launches run. Everything that can fail comes
+// before the first change of a shared variable.
 #include <croton/error.hpp>
 
 #include <fmt/format.h>
@@ -22,8 +22,9 @@ using plan::Buffer;
 
 namespace {
 
-// Segments are kept for so many different sets of numbers; more come from data, which need not repeat itself.
-constexpr std::size_t kept_segments = 64;
+// The maximal number of next segments that are kept, one for each set of fresh sizes. Sets depend on data and
+// may never repeat.
+constexpr std::size_t max_next_segments = 64;
 
 char* address_of(const Array& array) { return static_cast<char*>(array.address()); }
 
@@ -33,10 +34,10 @@ std::int64_t read_integer(const char* address, DType dtype) {
 
 }  // namespace
 
-/// Null where nobody records this segment's launches as events of their own.
+/// Null if the launches of this segment are not recorded as separate events.
 const TracedCall* BoundSegment::traced() const { return inside_ ? nullptr : TracedCall::current(); }
 
-TracedWork BoundSegment::sent(const Buffer& to, std::size_t bytes) const {
+TracedWork BoundSegment::transfer_work(const Buffer& to, std::size_t bytes) const {
   return {.executable = executable_,
           .node = to.node,
           .kind = LaunchKind::transfer,
@@ -44,7 +45,7 @@ TracedWork BoundSegment::sent(const Buffer& to, std::size_t bytes) const {
           .bytes = bytes};
 }
 
-/// The constant's copy on this device, sent when it is first asked for.
+/// Sets the address of the constant's copy on this device, which is sent at the first use.
 void BoundSegment::send_constant(plan::BufferId b, RunCounts& counts) {
   const Buffer& buffer = executable_->plan.buffers[b];
   Device& to = device_of(buffer.place);
@@ -56,14 +57,15 @@ void BoundSegment::send_constant(plan::BufferId b, RunCounts& counts) {
     const Array& value = executable_->program.graph.constants[buffer.number];
     TracedCall::record(
         traced(), [&] { found = constants.arrays.emplace(key, copy_to(to, host_device(), value)).first; },
-        [&] { return sent(buffer, value.bytes()); });
+        [&] { return transfer_work(buffer, value.bytes()); });
     counts.add({buffer.node, 0, buffer.place, Transferred::Kind::constant, value.bytes()});
   }
   memory_.base[b] = address_of(found->second);
 }
 
-/// The value, which must lie where the plan takes it to be: names of devices mean others when flags change.
-const Array& BoundSegment::at_home(const Array& value, const Device& home, NodeId node) const {
+/// The value, after a check that it is on the device that the plan assumes: flags can change the meaning
+/// of device names.
+const Array& BoundSegment::require_home(const Array& value, const Device& home, NodeId node) const {
   if (home.has(value)) return value;
   throw DeviceError(
       fmt::format("{} lies on another {} than the one that the flags now name: it was put there while mode, "
@@ -72,7 +74,8 @@ const Array& BoundSegment::at_home(const Array& value, const Device& home, NodeI
                   lines_of(executable_->program.graph.arena.origin(node)), value.device()));
 }
 
-/// The shared variable's copy on this device: sent if the value has changed since it was last here.
+/// Sets the address of the shared variable's copy on this device, which is sent if the value has changed since
+/// the last copy.
 void BoundSegment::send_copy(plan::BufferId b, CallArrays& arrays, RunCounts& counts) {
   const plan::Plan& plan = executable_->plan;
   const Buffer& buffer = plan.buffers[b];
@@ -87,8 +90,10 @@ void BoundSegment::send_copy(plan::BufferId b, CallArrays& arrays, RunCounts& co
     Device& from = device_of(plan.buffers[buffer.copy_of].place);
     TracedCall::record(
         traced(),
-        [&] { copy_between(to, fresh.address(), from, at_home(value, from, buffer.node).address(), value.bytes()); },
-        [&] { return sent(buffer, value.bytes()); });
+        [&] {
+          copy_between(to, fresh.address(), from, require_home(value, from, buffer.node).address(), value.bytes());
+        },
+        [&] { return transfer_work(buffer, value.bytes()); });
     copy = {std::move(fresh), arrays.versions[number] + 1};
     counts.add(
         {buffer.node, plan.buffers[buffer.copy_of].place, buffer.place, Transferred::Kind::shared, value.bytes()});
@@ -99,15 +104,15 @@ void BoundSegment::send_copy(plan::BufferId b, CallArrays& arrays, RunCounts& co
 
 namespace {
 
-/// Whether a result need not be allocated: its place is given (ShapeError where it does not fit) or left from an
-/// earlier call. Those that are kept are on the host, of functions that never leave it.
+/// Whether a result needs no allocation, because its memory is given (ShapeError if it has another shape) or reused
+/// from an earlier call. Only functions that run entirely on the host reuse results.
 bool has_place(const CallArrays& arrays, const Array& place, DType dtype, std::span<const std::int64_t> shape) {
   if (arrays.given_outputs && place.address() != nullptr) {
     check_place(place, shape);
     return true;
   }
-  return arrays.kept_outputs && place.dtype() == dtype && std::ranges::equal(place.shape(), shape) &&
-         place.owner().use_count() == 1;  // nobody took it
+  return arrays.reuse_outputs && place.dtype() == dtype && std::ranges::equal(place.shape(), shape) &&
+         place.owner().use_count() == 1;  // the caller has released it
 }
 
 }  // namespace
@@ -137,7 +142,7 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
         base = address_of(*arrays.arguments[number]);
         break;
       case Buffer::Role::shared:
-        base = address_of(at_home(*arrays.shared[number], device(), buffer.node));
+        base = address_of(require_home(*arrays.shared[number], device(), buffer.node));
         break;
       case Buffer::Role::constant:
         if (device().is_host())
@@ -187,8 +192,8 @@ void BoundSegment::run(RunCounts& counts) {
       run_in_order(counts, traced, undo, overwritten);
     host_results_.clear();
   } catch (...) {
-    undo.put_back();
-    if (overwritten && undo.empty()) give_up();
+    undo.restore();
+    if (overwritten && undo.empty()) mark_devices_lost();
     throw;
   }
 }
@@ -202,7 +207,7 @@ bool BoundSegment::uses_lanes() const {
 void BoundSegment::run_in_order(RunCounts& counts, const TracedCall* traced, Undo& undo, bool& overwritten) {
   failure_[0] = 0;
   for (BoundLaunch& launch : launches_) {
-    if (launch.after_commit && fails_late_ && undo.empty()) keep_updates(undo);
+    if (launch.after_commit && may_fail_after_commit_ && undo.empty()) save_updates(undo);
     run(launch, {counts, failure_, traced});
     overwritten = overwritten || launch.after_commit;
   }
@@ -214,14 +219,14 @@ void BoundSegment::run_lanes(RunCounts& counts, const TracedCall* traced, Undo& 
   for (auto& failure : lanes.failures) failure[0] = 0;
   std::atomic<bool> some_overwritten{false};
   std::atomic<std::size_t> first_failed{launches_.size()};
-  // What a run in order would have counted: launches after one that failed are not.
+  // Counts as in a run in order: launches after a failed one are not counted.
   const auto add_counts = [&] {
     for (std::size_t l = 0; l < std::min(launches_.size(), first_failed.load() + 1); ++l) counts.add(lanes.counts[l]);
     overwritten = some_overwritten;
   };
   const auto work = [&](std::size_t piece) {
     if (piece == lanes.commit) {
-      if (fails_late_ && piece < launches_.size()) keep_updates(undo);
+      if (may_fail_after_commit_ && piece < launches_.size()) save_updates(undo);
       return;
     }
     const std::size_t l = lanes.launch_of(piece);
@@ -244,36 +249,36 @@ void BoundSegment::run_lanes(RunCounts& counts, const TracedCall* traced, Undo& 
   add_counts();
 }
 
-void BoundSegment::give_up() const noexcept {
+void BoundSegment::mark_devices_lost() const noexcept {
   for (const auto& [place, device] : devices_)
     device->lose("a call failed when it had overwritten some of its shared variables, and not all");
 }
 
-void BoundSegment::run(BoundLaunch& launch, const InLane& in) {
-  std::optional<base::Uninterrupted> commits;  // from here on the call comes to its end
+void BoundSegment::run(BoundLaunch& launch, const LaneContext& in) {
+  std::optional<base::Uninterrupted> commits;  // after the commit point the call is not interrupted
   if (launch.after_commit)
     commits.emplace();
   else
     base::check_interrupt();
-  const auto work = [&] { launch.what->run({memory_, in.counts, in.failure, host_results_, uploads_, executable_}); };
+  const auto work = [&] { launch.impl->run({memory_, in.counts, in.failure, host_results_, uploads_, executable_}); };
   if (in.traced == nullptr) return work();
   TracedCall::record(in.traced, work, [&] {
     return TracedWork{.executable = executable_,
                       .launch = launch.number,
-                      .kind = launch.what->kind(),
+                      .kind = launch.impl->kind(),
                       .lane = lane_of(launch),
-                      .bytes = launch.what->bytes()};
+                      .bytes = launch.impl->bytes()};
   });
 }
 
-/// The values that are about to be overwritten.
-void BoundSegment::keep_updates(Undo& undo) const {
+/// Saves the values that are overwritten after the commit point.
+void BoundSegment::save_updates(Undo& undo) const {
   const auto& buffers = executable_->plan.buffers;
   for (const plan::BufferId b : in_place_) {
     const Buffer& buffer = buffers[b];
     if (buffer.role != Buffer::Role::update) continue;
     const DType dtype = executable_->program.graph.arena.type(buffer.node).dtype;
-    undo.keep(device_of(buffer.place), memory_.base[b], base::byte_count(memory_.layouts[b].shape, dtype));
+    undo.save(device_of(buffer.place), memory_.base[b], base::byte_count(memory_.layouts[b].shape, dtype));
   }
 }
 
@@ -282,7 +287,7 @@ std::vector<std::int64_t> BoundSegment::read_fresh() const {
   std::vector<std::int64_t> values;
   for (const plan::BufferId b : plan.segments[number_].fresh) {
     const DType dtype = executable_->program.graph.arena.type(plan.buffers[b].node).dtype;
-    std::uint64_t bits = 0;  // of one integer, in whichever memory
+    std::uint64_t bits = 0;  // the bytes of one integer
     const plan::Buffer& buffer = plan.buffers[b];
     with_lines(executable_->program.graph.arena.origin(buffer.node),
                [&] { device_of(buffer.place).copy_out(&bits, memory_.base[b], size_of(dtype)); });
@@ -295,17 +300,17 @@ BoundSegment& BoundSegment::next(std::vector<std::int64_t> fresh, const CallArra
                                  RunCounts& counts) {
   const auto at = next_.find(fresh);
   if (at != next_.end()) {
-    at->second->memory_.base = memory_.base;  // of the present call; what comes after sets its own
+    at->second->memory_.base = memory_.base;  // of the present call; buffers of later segments are set by their start
     return *at->second;
   }
   auto bound = std::make_unique<BoundSegment>(executable_, number_.next(), this, fresh, arrays, options, counts);
-  if (next_.size() >= kept_segments) next_.clear();
+  if (next_.size() >= max_next_segments) next_.clear();
   return *next_.emplace(std::move(fresh), std::move(bound)).first->second;
 }
 
-bool BoundSegment::is_brief() const {
+bool BoundSegment::is_tiny() const {
   constexpr std::size_t few_bytes = 1 << 16;
-  const bool simple = std::ranges::all_of(launches_, [](const BoundLaunch& launch) { return launch.what->is_brief(); });
+  const bool simple = std::ranges::all_of(launches_, [](const BoundLaunch& launch) { return launch.impl->is_tiny(); });
   if (!simple || launches_.size() > 4 || lanes_) return false;
   std::size_t bytes = 0;
   const plan::Plan& plan = executable_->plan;
@@ -316,14 +321,14 @@ bool BoundSegment::is_brief() const {
   return bytes <= few_bytes;
 }
 
-/// Programs take the batches of a data set by number, x[i * n:(i + 1) * n], and each number would be a plan with memory
-/// of its own, though all that differs is where kernels and loops begin to read.
+/// Programs read the batches of a data set by number, x[i * n:(i + 1) * n]. Without renumbering, each number would need
+/// a separate plan with its own memory, although only the positions at which kernels and loops read differ.
 bool BoundSegment::renumber(const CallArrays& arrays) {
   std::optional<SizeTable> sizes = renumbered_sizes(*executable_, arrays, sizes_);
   if (!sizes) return false;
   std::vector<Launch::Renumbering> changes;
   for (const BoundLaunch& launch : launches_) {
-    auto change = launch.what->renumbered(sizes_, *sizes, memory_);
+    auto change = launch.impl->renumbered(sizes_, *sizes, memory_);
     if (!change) return false;
     if (*change) changes.push_back(*std::move(change));
   }

@@ -18,21 +18,21 @@ using expr::Arena;
 
 namespace {
 
-/// Which inputs of the graph are among the nodes, or have sizes or values that the nodes are computed from.
+/// Per input of the graph: whether it is among the nodes, or the nodes depend on its sizes or values.
 std::vector<bool> inputs_of(const expr::Graph& graph, std::span<const NodeId> nodes) {
   const Arena& arena = graph.arena;
   std::vector<bool> seen(arena.size()), result(graph.inputs.size());
-  std::vector<NodeId> left(nodes.begin(), nodes.end());
-  while (!left.empty()) {
-    const NodeId id = left.back();
-    left.pop_back();
+  std::vector<NodeId> pending(nodes.begin(), nodes.end());
+  while (!pending.empty()) {
+    const NodeId id = pending.back();
+    pending.pop_back();
     if (seen[id]) continue;
     seen[id] = true;
     const expr::Op& op = arena.op(id);
     if (op.is(expr::Core::size)) result[arena.attrs(id).index("input")] = true;
     if (op.is(expr::Core::input)) result[arena.attrs(id).index("index")] = true;
     const auto inputs = arena.inputs(id);
-    left.insert(left.end(), inputs.begin(), inputs.end());
+    pending.insert(pending.end(), inputs.begin(), inputs.end());
   }
   return result;
 }
@@ -42,10 +42,10 @@ std::vector<bool> inputs_of(const expr::Graph& graph, std::span<const NodeId> no
 std::string describe_inputs(const Executable& executable, const CallArrays& arrays, std::span<const NodeId> of) {
   std::string text;
   const expr::Graph& graph = executable.program.graph;
-  const std::vector<bool> is_behind = inputs_of(graph, of);
+  const std::vector<bool> is_involved = inputs_of(graph, of);
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-    // Of what the call was not given only what the fault is about: a model has hundreds of parameters.
-    if (executable.inputs[i].shared && !is_behind[i]) continue;
+    // Shared variables are only described if the error is about them: a model has hundreds of parameters.
+    if (executable.inputs[i].shared && !is_involved[i]) continue;
     const expr::GraphInput& input = graph.inputs[i];
     const Array& array = arrays.of(executable.inputs[i]);
     text += fmt::format(
@@ -133,8 +133,8 @@ std::optional<SizeTable> renumbered_sizes(const Executable& executable, const Ca
 
 namespace {
 
-/// That the sizes of a node, of which one at least is known from now on, are sizes, and that an index can count its
-/// bytes. (Of kernels that store less: what they go over are elements of some node.)
+/// Checks the sizes of a node of which at least one is new: they must be at least 0, and an index must be able to count
+/// the bytes. (That covers kernels that store fewer elements, because they iterate over the elements of some node.)
 template <class IsNew>
 void check_shape(const Executable& executable, const CallArrays& arrays, NodeId id, const SizeTable& sizes,
                  const IsNew& is_new) {
@@ -176,7 +176,7 @@ void check_requirements(const Executable& executable, const CallArrays& arrays, 
     if (std::max(host.known_from[r.left], host.known_from[r.right]) == segment)
       check_requirement(executable, arrays, r, sizes);
   }
-  // Sizes that types state or ops computed must be sizes; and what has no elements has no largest one.
+  // Stated and computed sizes must be valid, and reductions such as max need at least one element.
   const auto is_new = [&](NodeId dim) { return host.known[dim] && host.known_from[dim] == segment; };
   for (NodeId id = 0; id < arena.size(); ++id) {
     if (!executable.needed[id]) continue;

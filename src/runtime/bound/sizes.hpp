@@ -1,4 +1,4 @@
-// The numbers of a call: sizes of a graph found from those of the arrays, and the checks of what ops assume of them.
+// The numbers of a call: the sizes of a graph, computed from those of its arrays, and the checks of requirements.
 #pragma once
 
 #include "runtime/bound/executable.hpp"
@@ -10,8 +10,8 @@
 
 namespace croton::runtime {
 
-/// Values of the graph's host nodes, per node; 0 where not known yet. A value may be data, which wraps, and a size,
-/// which may not: the table keeps both.
+/// The values of the graph's host nodes, per node; 0 if not known yet. A value can be used as data, whose arithmetic
+/// wraps, and as a size, which must not overflow, so the table has the wrapped value and a flag for overflow.
 class SizeTable {
  public:
   explicit SizeTable(std::size_t nodes = 0) { resize(nodes); }
@@ -21,7 +21,7 @@ class SizeTable {
   }
   std::size_t size() const { return values_.size(); }
   std::int64_t operator[](NodeId id) const { return values_[id]; }
-  /// Whether it is not the number that was meant: that one, or one that it was computed from, does not fit in int64.
+  /// Whether the exact number, or one from which it was computed, does not fit in int64.
   bool is_too_large(NodeId id) const { return too_large_[id]; }
   void set(NodeId id, std::int64_t value, bool too_large = false) {
     values_[id] = value;
@@ -33,22 +33,24 @@ class SizeTable {
   std::vector<bool> too_large_;
 };
 
-/// Fills in what the host knows from this segment on and not before. Fresh sizes of earlier segments must be there.
+/// Computes the numbers that the host knows since this segment. The fresh sizes of earlier segments must be
+/// in the table.
 void find_sizes(const Executable& executable, const CallArrays& arrays, fuse::SegmentId segment, SizeTable& sizes);
 
-/// The table as if every size of an argument, and every size found by computing, were 1.
+/// The table for arguments whose sizes are all 1, with fresh sizes of 1.
 SizeTable smallest_sizes(const Executable& executable, const CallArrays& arrays);
 
-/// "x is f32[3] (train.cpp:12), ...": what the call was given, for messages; of shared variables those that are among
-/// the nodes, or of whose sizes or values the nodes are computed.
+/// "x is f32[3] (train.cpp:12), ...": the arguments of the call, for messages, and those shared variables that are
+/// among the nodes, or whose sizes or values the nodes depend on.
 std::string describe_inputs(const Executable& executable, const CallArrays& arrays, std::span<const NodeId> of);
 
-/// ShapeError, IndexError or ValueError for what must hold of sizes known from this segment on, and does not.
+/// Raises ShapeError, IndexError or ValueError for violated requirements on the sizes that are known
+/// since this segment.
 void check_requirements(const Executable& executable, const CallArrays& arrays, fuse::SegmentId segment,
                         const SizeTable& sizes);
 
-/// The table, of a plan of one segment, for a call whose arguments have the same sizes and other values; nothing where
-/// these make sizes of something. Raises what check_requirements raises.
+/// The table for a call whose arguments have the same sizes but other values, for plans of one segment. Nothing if the
+/// values change the size of some node. Raises the errors of check_requirements.
 std::optional<SizeTable> renumbered_sizes(const Executable& executable, const CallArrays& arrays,
                                           const SizeTable& before);
 

@@ -16,7 +16,7 @@ Recorders& all_recorders() {
 
 constinit thread_local const TracedCall* current_call = nullptr;
 
-/// Threads that call are numbered as they come.
+/// Calling threads are numbered in the order of their first call.
 int caller_number() {
   static std::atomic<int> last{0};
   thread_local const int number = last++;

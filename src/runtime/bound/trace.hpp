@@ -1,5 +1,5 @@
-// What calls run, where and when, while somebody records it (croton/trace.hpp). Off, it costs a call and a segment one
-// relaxed load each.
+// Traces: records the work of calls, with device and time (croton/trace.hpp). While nothing is recorded, a call and a
+// segment each cost one relaxed load.
 #pragma once
 
 #include "runtime/bound/launch.hpp"
@@ -14,11 +14,11 @@
 
 namespace croton::runtime {
 
-/// What ran, as the runtime knows it.
+/// A piece of work, in the terms of the runtime.
 struct TracedWork {
   std::shared_ptr<const Executable> executable;
-  plan::LaunchId launch = plan::no_launch;  // of its plan
-  NodeId node = expr::no_node;              // where there is none: a value that was sent
+  plan::LaunchId launch = plan::no_launch;  // a launch of its plan
+  NodeId node = expr::no_node;              // without a launch: the value that was sent
   LaunchKind kind = LaunchKind::kernel;
   LaneName lane;
   std::size_t bytes = 0;  // of a transfer
@@ -27,11 +27,11 @@ struct TracedWork {
 struct RecordedEvent {
   TracedWork work;
   std::shared_ptr<const std::string> function;
-  int caller;  // which thread called
+  int caller;  // the number of the calling thread
   std::chrono::steady_clock::time_point start, end;
 };
 
-/// Events of all threads, from start_trace to stop_trace.
+/// Records the events of all threads, from start_trace to stop_trace.
 class TraceRecorder {
  public:
   void add(const RecordedEvent& event);
@@ -44,7 +44,7 @@ class TraceRecorder {
 void start_trace(std::shared_ptr<TraceRecorder> recorder);
 void stop_trace(const TraceRecorder* recorder);
 
-/// A call of a function by this thread, for as long as it lives.
+/// A call of a function by this thread, for the lifetime of the object.
 class TracedCall {
  public:
   explicit TracedCall(const std::string& function) {
@@ -56,11 +56,11 @@ class TracedCall {
   TracedCall(const TracedCall&) = delete;
   TracedCall& operator=(const TracedCall&) = delete;
 
-  /// The one that this thread is in; null where nobody records it.
+  /// The current call of this thread; null if it is not recorded.
   static const TracedCall* current() {
     return recorders.load(std::memory_order_relaxed) > 0 ? current_of_thread() : nullptr;
   }
-  /// Runs `work`, and records it if it does not raise. `call`: null for no record.
+  /// Runs `work`, and records it if it does not raise. `call`: null if nothing is recorded.
   template <class Work>
   static void record(const TracedCall* call, const Work& work, const auto& describe) {
     if (call == nullptr) return work();
@@ -72,7 +72,7 @@ class TracedCall {
  private:
   friend void start_trace(std::shared_ptr<TraceRecorder> recorder);
   friend void stop_trace(const TraceRecorder* recorder);
-  static constinit std::atomic<int> recorders;  // how many there are
+  static constinit std::atomic<int> recorders;  // the number of recorders
 
   void begin(const std::string& function);
   void end();

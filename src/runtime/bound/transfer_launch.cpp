@@ -39,7 +39,7 @@ LaunchTime TransferLaunch::time(double bytes) const {
   const double copy = bytes / 2 / launch_time::copied_bytes;
   const bool from_processor = from_.facts().has_processor, to_processor = to_.facts().has_processor;
   if (from_processor && to_.is_host()) return {launch_time::host_copy + copy};
-  return {from_processor || to_processor ? launch_time::ask : copy};
+  return {from_processor || to_processor ? launch_time::enqueue : copy};
 }
 
 }  // namespace croton::runtime

@@ -1,4 +1,4 @@
-// A copy from one device to another in a bound plan.
+// TransferLaunch: a copy from one device to another in a bound plan.
 #pragma once
 
 #include "runtime/bound/launch.hpp"
@@ -7,7 +7,7 @@ namespace croton::runtime {
 
 class TransferLaunch final : public Launch {
  public:
-  /// `ahead`: into memory of the device's Uploads.
+  /// `ahead`: copy in advance, into memory of the device's Uploads.
   TransferLaunch(const Executable& executable, const plan::Step& step, Device& from, Device& to, const Memory& memory,
                  bool ahead);
   LaunchKind kind() const override { return LaunchKind::transfer; }

@@ -12,12 +12,12 @@ namespace croton::runtime {
 std::string lines_of(std::span<const expr::Origin> origins) {
   constexpr std::size_t enough = 200;
   std::string lines;
-  std::vector<std::string> said;
+  std::vector<std::string> seen;
   for (const expr::Origin& origin : origins) {
     std::string line = line_of(origin);
-    if (lines.size() >= enough || std::ranges::find(said, line) != said.end()) continue;
+    if (lines.size() >= enough || std::ranges::find(seen, line) != seen.end()) continue;
     lines += (lines.empty() ? "" : "; ") + line;
-    said.push_back(std::move(line));
+    seen.push_back(std::move(line));
   }
   return lines.empty() ? "line unknown" : lines;
 }

@@ -1,4 +1,4 @@
-// Errors of devices say which line of the user's program the work came from.
+// The user's lines in error messages of devices.
 #pragma once
 
 #include "expr/graph.hpp"
@@ -10,15 +10,15 @@
 
 namespace croton::runtime {
 
-/// "h, train.cpp:12; train.cpp:13", each once, without an end where there are many.
+/// "h, train.cpp:12; train.cpp:13": each line once; a long list is cut.
 std::string lines_of(std::span<const expr::Origin> origins);
 inline std::string lines_of(const expr::Origin& origin) { return lines_of(std::span(&origin, 1)); }
 
-/// What a node is called in logs and traces: by the user's name for it, else by its line; a copy, unless it has a
-/// name of its own, as what it is a copy of.
+/// The name of a node in logs and traces: the user's name, else its line. A copy without a name has the name
+/// of its source.
 std::string title_of(const expr::Graph& graph, expr::NodeId node);
 
-/// Runs `work`; what a device or its memory refuses is told with the lines of `origins`: one Origin, or several.
+/// Runs `work`, and adds the lines of `origins` (one Origin, or several) to errors of a device or of its memory.
 template <class Origins, class Work>
 decltype(auto) with_lines(const Origins& origins, const Work& work) {
   try {

@@ -6,15 +6,15 @@
 
 namespace croton::runtime {
 
-void Undo::keep(Device& device, char* address, std::size_t bytes) {
+void Undo::save(Device& device, char* address, std::size_t bytes) {
   if (bytes == 0) return;
-  Kept value{device, address, bytes, base::allocate_shared_memory(bytes)};
+  SavedValue value{device, address, bytes, base::allocate_shared_memory(bytes)};
   device.copy_out(value.copy.get(), address, bytes);
-  kept_.push_back(std::move(value));
+  saved_.push_back(std::move(value));
 }
 
-void Undo::put_back() noexcept {
-  for (const Kept& value : kept_) {
+void Undo::restore() noexcept {
+  for (const SavedValue& value : saved_) {
     try {
       value.device.copy_in(value.address, value.copy.get(), value.bytes);
     } catch (const Error& error) {
@@ -27,7 +27,7 @@ char* Workspace::block(Device& device, std::size_t segment, std::size_t bytes) {
   if (blocks_.size() <= segment) blocks_.resize(segment + 1);
   Block& block = blocks_[segment][&device];
   if (block.bytes < bytes) {
-    block = {};  // what is in it is of no use: give it back before the larger one is asked for
+    block = {};  // the contents are not needed: free it before the larger allocation
     block = {device.allocate(bytes), bytes};
   }
   return static_cast<char*>(block.memory.get());

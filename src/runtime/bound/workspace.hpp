@@ -1,4 +1,4 @@
-// Memory that a function's calls compute in, and what brings back values that a failed call has overwritten.
+// Workspace: the memory of a function for temporaries. Undo: restores values that a failed call has overwritten.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,16 @@
 
 namespace croton::runtime {
 
-/// Memory for the temporaries of a function's calls, a block for each segment and device, and for the arguments that
-/// devices get ahead. One plan of a function runs at a time, so they all share it; it grows to what the largest needs.
+/// Memory for the temporaries of a function's calls, one block for each segment and device, and for arguments that are
+/// copied in advance. Only one plan of a function runs at a time, so all plans share the memory, which has the size for
+/// the largest one.
 class Workspace {
  public:
-  /// OutOfMemory.
+  /// A block of at least this size. Raises OutOfMemory.
   char* block(Device& device, std::size_t segment, std::size_t bytes);
-  /// Of a device that copies ahead.
+  /// The uploads of a device that copies in advance.
   Uploads& uploads(Device& device);
-  /// Where memory has run out: no more copies ahead. False where that gave none back.
+  /// Stops copies in advance, to free memory after OutOfMemory. False if that frees no memory.
   bool save_memory();
 
  private:
@@ -30,23 +31,24 @@ class Workspace {
   std::map<Device*, std::unique_ptr<Uploads>> uploads_;
 };
 
-/// Values of shared variables before they were overwritten. After the commit point of a plan nothing fails on the host
-/// or on a GPU that is not lost; the reference evaluator and a simulated GPU may run out of memory there.
+/// Saved values of shared variables that are overwritten. After the commit point of a plan nothing fails on the host,
+/// or on a GPU that is not lost; but the reference evaluator and a simulated GPU may run out of memory there.
 class Undo {
  public:
-  /// OutOfMemory.
-  void keep(Device& device, char* address, std::size_t bytes);
-  void put_back() noexcept;
-  bool empty() const { return kept_.empty(); }
+  /// Saves a value. Raises OutOfMemory.
+  void save(Device& device, char* address, std::size_t bytes);
+  /// Restores all saved values.
+  void restore() noexcept;
+  bool empty() const { return saved_.empty(); }
 
  private:
-  struct Kept {
+  struct SavedValue {
     Device& device;
     char* address;
     std::size_t bytes;
     std::shared_ptr<void> copy;
   };
-  std::vector<Kept> kept_;
+  std::vector<SavedValue> saved_;
 };
 
 }  // namespace croton::runtime

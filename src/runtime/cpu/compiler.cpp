@@ -219,7 +219,7 @@ std::string Compiler::run(std::string_view source, const CompileOptions& options
                                         options.users_begin,
                                         options.users_size,
                                         &taken,
-                                        is_for_cpu(mode_number(options.mode)) && codegen::has_text_of_user(source)};
+                                        is_for_cpu(mode_number(options.mode)) && codegen::has_user_text(source)};
   const bool is_users = options.users_size > 0;
   const base::Headroom room(compiler_bytes + bytes_per_byte_of_text * source.size() + (is_users ? deep_stack_bytes : 0),
                             "compiling a kernel");
@@ -234,7 +234,7 @@ std::string Compiler::run(std::string_view source, const CompileOptions& options
   if (!compiled) {
     if (is_users) throw ValueError("the text does not compile:\n" + messages);
     const std::string shown = messages + "\n" + excerpt(source, lines_named(messages));
-    if (codegen::has_text_of_user(source))
+    if (codegen::has_user_text(source))
       throw ValueError("a kernel with the text of an operation of yours (KernelOp) does not compile:\n" + shown);
     throw InternalError("generated code does not compile:\n" + shown);
   }

@@ -1,4 +1,4 @@
-// Which blocks of a GPU run a loop that is one launch, by its sizes.
+// Chooses how the blocks of a GPU run a loop that is one launch, from its sizes.
 #pragma once
 
 #include "codegen/schedule.hpp"
@@ -8,31 +8,32 @@
 
 namespace croton::runtime {
 
-/// What one step of a loop has to do. Work is counted in elements; eight multiplications of a product are one.
+/// The work of one step of a loop, in elements. Eight multiplications of a product count as one element.
 struct LoopWork {
   std::int64_t elements = 0;
-  bool shared_out = false;            // each block has rows of its own
-  std::int64_t blocks = 1;            // that do, or the one that has all of them
-  std::int64_t meetings = 1;          // where all blocks work on each part
-  std::string together = {};          // why rows cannot be shared out: "its rows need each other"
-  std::string too_much_of_rows = {};  // why blocks with rows of their own will not do; empty if they do
-  std::string too_much_of_grid = {};  // why all blocks together will not do
+  bool partitioned = false;              // each block has its own rows
+  std::int64_t blocks = 1;               // blocks with their own rows; 1 if one block has all rows
+  std::int64_t barriers = 1;             // grid barriers, if all blocks work on each part
+  std::string why_not_partitioned = {};  // why rows are not partitioned: "its rows need each other"
+  std::string why_not_rows = {};         // why blocks cannot have their own rows; empty if they can
+  std::string why_not_grid = {};         // why all blocks cannot work on each part; empty if they can
 };
 
 enum class LoopForm : std::uint8_t {
-  rows,   // each block has rows of its own, and none waits for another; or one block has all of them
-  grid,   // all blocks work on each part of a step, and meet before the next: a cooperative launch
-  steps,  // not one launch: the host runs each step, with the library's products
+  rows,   // each block has its own rows and waits for no other one; or one block has all rows
+  grid,   // all blocks work on each part of a step, with grid barriers: a cooperative launch
+  steps,  // not one launch: the host runs each step, with products by a library
 };
 struct LoopChoice {
   LoopForm form = LoopForm::rows;
-  std::string why = {};  // not another
+  std::string why = {};  // why it is this form
 };
 
-/// `cooperates`: whether the device has cooperative launches.
+/// Chooses the form of a loop. `cooperates`: whether the device has cooperative launches.
 LoopChoice choose_loop_form(const LoopWork& work, bool cooperates, const codegen::Schedule& schedule);
 
-/// Blocks of a launch of the grid. `warps`: of the part with the most work. `resident`: that run at the same time.
+/// The number of blocks of a cooperative launch. `warps`: the number of warps for the part with the most work.
+/// `resident`: the number of blocks that can run at the same time.
 int grid_blocks(std::int64_t warps, std::int64_t resident, std::int64_t multiprocessors,
                 const codegen::Schedule& schedule);
 

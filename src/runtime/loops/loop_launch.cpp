@@ -18,10 +18,10 @@ using expr::LoopResult;
 
 namespace {
 
-// A recording of many steps would keep the GPU waiting for its end, and the driver keeps some hundred bytes to some
-// thousand for each launch (a CUDA graph's node): pieces begin to run while others are asked for, and what is longer
-// than that in all is not recorded, since the time that the host takes for a launch is little beside its memory then.
-constexpr std::int64_t most_launches_of_piece = 2048, most_launches = 32768;
+// Steps are recorded in pieces: the GPU runs one piece while the host enqueues the next, instead of waiting for a long
+// recording. The driver needs some hundred to some thousand bytes for each recorded launch (a node of a CUDA graph).
+// Longer loops are not recorded, because the time that the host saves does not justify that memory.
+constexpr std::int64_t max_launches_per_piece = 2048, max_recorded_launches = 32768;
 
 }  // namespace
 
@@ -43,10 +43,10 @@ LoopLaunch::LoopLaunch(const Executable& executable, const plan::Step& step, Dev
   steps_ = steps_for(sizes);
   for (std::size_t j = 0; j < loop.states(); ++j) {
     const bool history = std::ranges::any_of(
-        call_->results, [&](const fuse::LoopCall::Result& r) { return r.what == LoopResult::history && r.index == j; });
+        call_->results, [&](const fuse::LoopCall::Result& r) { return r.kind == LoopResult::history && r.index == j; });
     const Rows like = rows_of(executable, memory, inputs_[loop.initial_input(j)], 1);
     places_.slots.push_back(history ? 0 : loop.rows[j] + 1);
-    own_.push_back(history ? Rows{} : own_rows(like, loop.rows[j] + 1));
+    own_states_.push_back(history ? Rows{} : allocate_rows(like, loop.rows[j] + 1));
   }
   sequences_ = find_sequences(sizes, memory);
   bind_native(memory, options, counts);
@@ -54,7 +54,7 @@ LoopLaunch::LoopLaunch(const Executable& executable, const plan::Step& step, Dev
 }
 
 namespace {
-/// The first position of x[start::step], as NumPy counts it, where there is one.
+/// The first position of x[start::step], as in NumPy, if the slice has elements.
 std::int64_t first_of_slice(std::optional<std::int64_t> start, std::int64_t step, std::int64_t size) {
   std::int64_t first = start.value_or(step > 0 ? 0 : size - 1);
   if (first < 0) first += size;
@@ -86,7 +86,7 @@ std::optional<Launch::Renumbering> LoopLaunch::renumbered(const SizeTable& befor
   const expr::Arena& arena = executable_->program.graph.arena;
   std::vector<Array> numbers = numbers_;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    // What is the same stays where it is: steps are recorded by addresses.
+    // Unchanged numbers keep their addresses, because recordings depend on addresses.
     const NodeId node = arena.representative(call_->inputs[i]);
     if (inputs_[i] == plan::no_buffer && i != Loop::steps_input && sizes[node] != before[node])
       numbers[i] = number_on(device_, *executable_, call_->inputs[i], sizes);
@@ -101,7 +101,7 @@ LaunchTime LoopLaunch::time(double bytes) const {
   return {static_cast<double>(steps_) * launch_time::step_of_loop + bytes / launch_time::computed_bytes};
 }
 
-/// How sequences lie in their buffers, which may be those of what they are views of (fuse::is_sequence_view).
+/// The layouts of sequences in their buffers. A sequence can be a view of its buffer (fuse::is_sequence_view).
 LoopLaunch::Sequences LoopLaunch::find_sequences(const SizeTable& sizes, const Memory& memory) const {
   Sequences found;
   const expr::Arena& arena = executable_->program.graph.arena;
@@ -149,8 +149,10 @@ void LoopLaunch::bind_native(const Memory& memory, const BindOptions& options, R
   const bool on_gpu = device_.runs_cuda();
   const bool compiles = options.engine == Engine::compiled && cpu::can_compile();
   const Executable& body = body_.executable();
-  const auto runs = [&](std::string how) { how_ = std::make_shared<const std::string>(std::move(how)); };
-  if (steps_ == 0) return runs("no steps");
+  const auto set_description = [&](std::string how) {
+    description_ = std::make_shared<const std::string>(std::move(how));
+  };
+  if (steps_ == 0) return set_description("no steps");
   std::string why = plan::why_by_steps(body.program, body.plan);
   if (!on_gpu && !compiles) why = "nothing is compiled";
   if (!on_gpu && !device_.on_host()) why = device_.name() + " is asked for each step";
@@ -164,12 +166,13 @@ void LoopLaunch::bind_native(const Memory& memory, const BindOptions& options, R
     native_ = NativeLoop::bind(executable_->bodies[step_->call].at(0), call_->loop, places_, captures, steps_, device_,
                                options.schedule, counts, why);
   }
-  if (native_) return runs(native_->describe());
-  runs(plan::describe_steps(*call_, body.plan, why, on_gpu, true));
-  without_graphs_ = std::make_shared<const std::string>(plan::describe_steps(*call_, body.plan, why, on_gpu, false));
+  if (native_) return set_description(native_->describe());
+  set_description(plan::describe_steps(*call_, body.plan, why, on_gpu, true));
+  description_without_graphs_ =
+      std::make_shared<const std::string>(plan::describe_steps(*call_, body.plan, why, on_gpu, false));
 }
 
-Rows LoopLaunch::own_rows(const Rows& like, std::int64_t count) {
+Rows LoopLaunch::allocate_rows(const Rows& like, std::int64_t count) {
   Rows rows = like;
   Sizes shape = like.shape;
   shape.insert(shape.begin(), count);
@@ -185,18 +188,19 @@ void LoopLaunch::copy(const Rows& to, std::int64_t row, const Rows& from, std::i
     copy_between(device_, to.at(row), device_, from.at(first), static_cast<std::size_t>(count * to.bytes));
 }
 
-/// Where row `row` of a state's history lies among its rows.
+/// The index of row `row` of a state's history among its slots.
 std::int64_t LoopLaunch::slot_of(std::size_t state, std::int64_t row) const {
   return places_.slots[state] == 0 ? row : row % places_.slots[state];
 }
 
-/// Rows and results go to the buffers of those that are wanted, else to memory of our own.
+/// Finds the addresses of rows and results: those of the results that are needed, else those in the
+/// launch's own memory.
 void LoopLaunch::find_places(const Memory& memory) {
   const Loop& loop = call_->loop;
   const auto rows = [&](plan::BufferId buffer, std::size_t axes_out) {
     return rows_of(*executable_, memory, buffer, axes_out);
   };
-  places_.states = own_;
+  places_.states = own_states_;
   places_.stacked.assign(loop.stacked, {});
   last_.assign(loop.states(), {});
   done_.reset();
@@ -233,7 +237,7 @@ void LoopLaunch::run(const LaunchRun& in) {
   const std::int64_t t = native_ ? native_->run(places_) : run_by_steps(memory, counts);
   if (native_) ++counts.kernels;
   counts.loops[{executable_, executable_->plan.steps.id_of(*step_)}] =
-      without_graphs_ && !base::config().cuda_graphs ? without_graphs_ : how_;
+      description_without_graphs_ && !base::config().cuda_graphs ? description_without_graphs_ : description_;
   for (std::size_t j = 0; j < loop.states(); ++j) {
     if (!last_[j]) continue;
     for (std::int64_t row = 0; row < loop.rows[j]; ++row)
@@ -242,11 +246,11 @@ void LoopLaunch::run(const LaunchRun& in) {
   if (done_) device_.copy_in(done_->base, &t, sizeof t);
 }
 
-/// As the body reads it.
+/// The element of a sequence as the body reads it.
 Array LoopLaunch::element(std::size_t sequence, std::int64_t position) const {
   const Array array = view_of_row(device_, places_.sequences[sequence], position);
   const bool contiguous = body_.executable().needs_contiguous[Loop::element_of(sequence)];
-  return contiguous && device_.is_host() ? array.contiguous() : array;  // of a device they are
+  return contiguous && device_.is_host() ? array.contiguous() : array;  // those on a device are contiguous
 }
 
 void LoopLaunch::prepare_recording() {
@@ -254,12 +258,13 @@ void LoopLaunch::prepare_recording() {
   if (!device_.runs_cuda() || !body.host_inputs.empty()) return;
   if (!plan::why_not_recorded(body.program, body.plan, call_->loop).empty()) return;
   const std::int64_t launches = plan::count_launches(body.program, body.plan);
-  if (launches == 0 || steps_ * launches < 2 || steps_ > most_launches / launches) return;
-  steps_of_piece_ = std::max<std::int64_t>(1, most_launches_of_piece / launches);
+  if (launches == 0 || steps_ * launches < 2 || steps_ > max_recorded_launches / launches) return;
+  steps_per_piece_ = std::max<std::int64_t>(1, max_launches_per_piece / launches);
   repeated_.emplace(device_, call_->origin);
 }
 
-/// All that steps read and write but for memory of our own and of the body's, which stays where it is.
+/// All addresses that steps read and write, except the memory of the launch and of the body, whose addresses
+/// do not change.
 RepeatedWork::Addresses LoopLaunch::addresses() const {
   RepeatedWork::Addresses all;
   for (const Rows& rows : places_.sequences) all.push_back(rows.base);
@@ -279,7 +284,7 @@ void LoopLaunch::run_step(std::int64_t t, RunCounts& counts) {
     const auto& [j, offset] = loop.taps[at];
     given[loop.tap_of(at)] = view_of_row(device_, places_.states[j], slot_of(j, t + offset));
   }
-  std::vector<Array> wanted = unwanted_;
+  std::vector<Array> wanted = unused_results_;
   wanted.resize(body_.executable().program.graph.outputs.size());
   for (std::size_t j = 0; j < loop.states(); ++j)
     wanted[Loop::next_row(j)] = view_of_row(device_, places_.states[j], slot_of(j, t + loop.rows[j]));
@@ -288,7 +293,7 @@ void LoopLaunch::run_step(std::int64_t t, RunCounts& counts) {
       wanted[loop.stacked_output(k)] = view_of_row(device_, *places_.stacked[k], loop.position(t, steps_));
   }
   body_.run(wanted, counts);
-  if (repeated_) unwanted_ = body_.results();
+  if (repeated_) unused_results_ = body_.results();
 }
 
 std::int64_t LoopLaunch::run_by_steps(const Memory& memory, RunCounts& counts) {
@@ -300,14 +305,14 @@ std::int64_t LoopLaunch::run_by_steps(const Memory& memory, RunCounts& counts) {
                                           : view_of_row(device_, rows_of(*executable_, memory, inputs_[input], 0), 0);
   }
   const RepeatedWork::Addresses where = addresses();
-  // What has no address (no elements) is given memory by the body, in each step.
+  // The body allocates arrays without an address (without elements) in each step, so such steps are not recorded.
   if (repeated_ && base::config().cuda_graphs && std::ranges::find(where, nullptr) == where.end()) {
     const cuda::NvtxRange range("steps of a loop");
     const auto piece = [&](std::int64_t number, RunCounts& of_piece) {
-      const std::int64_t end = std::min(steps_, (number + 1) * steps_of_piece_);
-      for (std::int64_t t = number * steps_of_piece_; t < end; ++t) run_step(t, of_piece);
+      const std::int64_t end = std::min(steps_, (number + 1) * steps_per_piece_);
+      for (std::int64_t t = number * steps_per_piece_; t < end; ++t) run_step(t, of_piece);
     };
-    repeated_->run(where, (steps_ + steps_of_piece_ - 1) / steps_of_piece_, piece, counts);
+    repeated_->run(where, (steps_ + steps_per_piece_ - 1) / steps_per_piece_, piece, counts);
     return steps_;
   }
   std::int64_t t = 0;

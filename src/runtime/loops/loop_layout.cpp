@@ -37,7 +37,7 @@ bool find_sizes_of_body(LoopLayout& layout, const LoopPlaces& shapes, const std:
   const expr::Graph& graph = body.program.graph;
   const auto add = [&](const Sizes& shape, const Sizes& strides = {}) {
     const DType dtype = graph.arena.type(graph.inputs[arrays.arguments.size()].node).dtype;
-    // Only sizes are read, but for numbers, which are of no consequence.
+    // Only sizes are read, and the values of numbers, which have no effect.
     inputs.push_back(shape.empty() ? Array::zeros(dtype, {})
                                    : Array::view_of(static_cast<const void*>(&somewhere), dtype, shape, strides));
     arrays.arguments.push_back(&inputs.back());
@@ -53,19 +53,19 @@ bool find_sizes_of_body(LoopLayout& layout, const LoopPlaces& shapes, const std:
 
 namespace {
 
-/// Of a row of a state, so many rows after the first one.
-Moving motion_of_state(const LoopPlaces& shapes, std::size_t state, std::int64_t offset) {
+/// The motion of a row of a state. `offset`: the number of rows after the first one.
+BufferMotion motion_of_state(const LoopPlaces& shapes, std::size_t state, std::int64_t offset) {
   const std::int64_t bytes = shapes.states[state].bytes, slots = shapes.slots[state];
   if (slots == 0) return {Motion::line, bytes, 0, 0, true};
   return {Motion::ring, bytes, offset % slots, slots, true};
 }
 
-/// Of an array with an element for each step.
-Moving motion_of_elements(const Loop& loop, std::int64_t bytes, bool written) {
+/// The motion of an array with an element for each step.
+BufferMotion motion_of_elements(const Loop& loop, std::int64_t bytes, bool written) {
   return {Motion::line, loop.reverse ? -bytes : bytes, 0, 0, written};
 }
 
-Moving motion_of(const Loop& loop, const LoopPlaces& shapes, const Buffer& buffer) {
+BufferMotion motion_of(const Loop& loop, const LoopPlaces& shapes, const Buffer& buffer) {
   const std::size_t number = buffer.number;
   if (buffer.role == Buffer::Role::argument && number < loop.sequences)
     return motion_of_elements(loop, shapes.sequences[number].bytes, false);
@@ -87,7 +87,7 @@ Moving motion_of(const Loop& loop, const LoopPlaces& shapes, const Buffer& buffe
 
 void find_motions(LoopLayout& layout, const LoopPlaces& shapes) {
   for (const Buffer& buffer : layout.body->plan.buffers)
-    layout.moving.push_back(motion_of(*layout.loop, shapes, buffer));
+    layout.motions.push_back(motion_of(*layout.loop, shapes, buffer));
 }
 
 }  // namespace croton::runtime

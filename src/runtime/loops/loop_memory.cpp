@@ -20,12 +20,12 @@ using plan::Buffer;
 
 namespace {
 
-// A right matrix that a thread multiplies with as many rows, in all steps together, is worth being put in order first
-// (cpu/product.hpp).
-constexpr std::int64_t fewest_rows_of_panels = 64;
-// Two words, in cache lines of their own.
-constexpr std::size_t meeting_bytes = 2 * ct::meeting_stride;
-// Of a part: three words, as ct::Failure, and one for the alignment.
+// Packing a right matrix into panels pays if a thread multiplies it with at least this many rows in all
+// steps together (cpu/product.hpp).
+constexpr std::int64_t min_rows_for_panels = 64;
+// Two words, in separate cache lines.
+constexpr std::size_t grid_barrier_bytes = 2 * ct::meeting_stride;
+// Per part: three words, as in ct::Failure, and one for the alignment.
 constexpr std::size_t bytes_of_failure = 16;
 
 std::int64_t aligned(std::int64_t bytes) {
@@ -37,14 +37,14 @@ std::size_t bytes_of(const LoopLayout& layout, plan::BufferId buffer) {
   return base::byte_count(layout.memory.layouts[buffer].shape, layout.dtype_of(buffer));
 }
 
-/// What the panels of a product's right matrix take (cpu/product.hpp), of all shares; 0 where there are none.
+/// The size of the panels of a product's right matrix (cpu/product.hpp) for all shares; 0 if it has no panels.
 std::int64_t panel_bytes(const LoopLayout& layout, const StepPart& part) {
   if (part.kernel || !layout.on_host()) return 0;
   const LoopShares& shares = layout.shares;
-  const Moving& right = layout.moving[part.buffers[1]];
+  const BufferMotion& right = layout.motions[part.buffers[1]];
   const std::int64_t rows = shares.rows > 1 ? shares.share_rows : part.sizes.m;
-  if (right.written || right.motion != Motion::rows ||
-      layout.steps < fewest_rows_of_panels / std::max<std::int64_t>(rows, 1))
+  if (right.written || right.kind != Motion::rows ||
+      layout.steps < min_rows_for_panels / std::max<std::int64_t>(rows, 1))
     return 0;
   return shares.shares * aligned(part.sizes.k * part.sizes.n * base::element_size(layout.dtype_of_product(part)));
 }
@@ -59,7 +59,7 @@ LoopMemory::LoopMemory(const LoopLayout& layout) : layout_(layout), base_(layout
   place_temporaries();
   if (temporary_bytes_ > 0) temporaries_ = layout.device.allocate(static_cast<std::size_t>(temporary_bytes_));
   if (layout.loop->until) done_ = layout.device.allocate(sizeof(std::int64_t));
-  if (layout.is_grid()) meeting_ = layout.device.allocate(meeting_bytes);
+  if (layout.is_grid()) grid_barrier_ = layout.device.allocate(grid_barrier_bytes);
   if (std::ranges::any_of(layout.parts, &StepPart::checks)) failures_ = layout.device.allocate(failure_bytes());
   for (const Array& constant : layout.body->program.graph.constants)
     constants_.push_back(base::moved_to(layout.device, constant));
@@ -71,13 +71,13 @@ std::int64_t LoopMemory::place(std::int64_t bytes) {
   return at;
 }
 
-/// What a step leaves for later parts of it. Shares do not wait for each other, so that no two results take turns in
-/// one place, but those that lie row by row in place of another.
+/// Places the results that a step needs in its later parts. Shares do not wait for each other, so results do not share
+/// memory, except those that are computed in place, row by row.
 void LoopMemory::place_temporaries() {
   const auto& buffers = layout_.body->plan.buffers;
   temporary_offset_.assign(buffers.size(), -1);
   for (const plan::BufferId b : buffers.ids()) {
-    const bool unused = buffers[b].role == Buffer::Role::output && layout_.moving[b].motion == Motion::rows;
+    const bool unused = buffers[b].role == Buffer::Role::output && layout_.motions[b].kind == Motion::rows;
     if ((buffers[b].role != Buffer::Role::temporary && !unused) || buffers[b].in_place_of != plan::no_buffer) continue;
     temporary_offset_[b] = place(static_cast<std::int64_t>(bytes_of(layout_, b)));
   }
@@ -87,7 +87,7 @@ void LoopMemory::place_temporaries() {
   }
 }
 
-/// Of a buffer that is no temporary.
+/// The address of a buffer that is no temporary.
 char* LoopMemory::address_of(const Buffer& buffer, const LoopPlaces& places) const {
   const Loop& loop = *layout_.loop;
   const std::size_t number = buffer.number;
@@ -136,7 +136,7 @@ void LoopMemory::add_operands(std::vector<Operand>& operands) const {
     operands.push_back({temporaries_.get(), static_cast<std::size_t>(temporary_bytes_), false, true});
   if (done_) operands.push_back({done_.get(), sizeof(std::int64_t), false, true});
   if (failures_) operands.push_back({failures_.get(), failure_bytes(), true, true});
-  if (meeting_) operands.push_back({meeting_.get(), meeting_bytes, true, true});
+  if (grid_barrier_) operands.push_back({grid_barrier_.get(), grid_barrier_bytes, true, true});
 }
 
 void LoopMemory::clear() const {
@@ -146,10 +146,10 @@ void LoopMemory::clear() const {
     layout_.device.copy_in(memory.get(), none.data(), bytes);
   };
   set_zero(failures_, failure_bytes());
-  set_zero(meeting_, meeting_bytes);
+  set_zero(grid_barrier_, grid_barrier_bytes);
 }
 
-void LoopMemory::look_at_failures() const {
+void LoopMemory::throw_on_failure() const {
   if (!failures_) return;
   std::vector<std::uint32_t> words(failure_bytes() / sizeof(std::uint32_t));
   layout_.device.copy_out(words.data(), failures_.get(), failure_bytes());
@@ -166,8 +166,8 @@ void LoopMemory::look_at_failures() const {
   }
 }
 
-std::int64_t LoopMemory::steps_done(std::int64_t asked) const {
-  if (!done_) return asked;
+std::int64_t LoopMemory::steps_done(std::int64_t requested) const {
+  if (!done_) return requested;
   if (layout_.on_host()) return *static_cast<const std::int64_t*>(done_.get());
   std::int64_t done = 0;
   layout_.device.copy_out(&done, done_.get(), sizeof done);

@@ -1,5 +1,5 @@
-// The memory that a loop in one launch keeps from call to call, and where the buffers of its body are in the present
-// one.
+// LoopMemory: the memory that a loop in one launch keeps from call to call, and the addresses of the body's buffers in
+// the present call.
 #pragma once
 
 #include "runtime/loops/loop_layout.hpp"
@@ -13,33 +13,33 @@ namespace croton::runtime {
 
 class LoopMemory {
  public:
-  /// For a layout whose shares are found, and that stays where it is. OutOfMemory.
+  /// Allocates the memory of a layout that has shares. Keeps a reference to the layout. Raises OutOfMemory.
   explicit LoopMemory(const LoopLayout& layout);
   LoopMemory(const LoopMemory&) = delete;
   LoopMemory& operator=(const LoopMemory&) = delete;
 
   // ---- addresses ----
-  /// Where each buffer of the body begins.
+  /// Finds the address of each buffer of the body.
   void find_addresses(const LoopPlaces& places);
   char* base(plan::BufferId buffer) const { return base_[buffer]; }
-  /// Of the condition that ends the loop.
+  /// The address of the condition that ends the loop.
   void* condition() const { return temporary(temporary_offset_[layout_.condition_buffer()]); }
-  /// Of a split reduction, or of panels; null: the part has none.
+  /// The workspace of a split reduction, or the panels of a product; null if the part has none.
   void* workspace(std::size_t part) const { return workspace_[part] < 0 ? nullptr : temporary(workspace_[part]); }
   void* done() const { return done_.get(); }
-  void* meeting() const { return meeting_.get(); }
+  void* grid_barrier() const { return grid_barrier_.get(); }
   void* failure(std::size_t part) const;
-  /// All of it that a launch on a device uses.
+  /// Adds all memory that a launch on a device uses.
   void add_operands(std::vector<Operand>& operands) const;
 
   // ---- values ----
-  /// Before a launch: whatever became of the one before.
+  /// Clears failures and the grid barrier before a launch, whatever the state after the previous one.
   void clear() const;
-  /// IndexError for a check of a value that failed.
-  void look_at_failures() const;
-  /// How many steps the last launch made, of so many that it was asked for.
-  std::int64_t steps_done(std::int64_t asked) const;
-  /// Whether the last launch, on the host, ended the loop.
+  /// Raises IndexError for a failed check of a value.
+  void throw_on_failure() const;
+  /// The number of steps of the last launch. `requested`: the number of steps if no condition ends the loop earlier.
+  std::int64_t steps_done(std::int64_t requested) const;
+  /// Whether the condition ended the loop in the last launch, on the host.
   bool condition_holds() const;
 
  private:
@@ -53,12 +53,12 @@ class LoopMemory {
   base::IdVector<plan::BufferId, char*> base_;  // in the present call
   std::shared_ptr<void> temporaries_;
   std::int64_t temporary_bytes_ = 0;
-  base::IdVector<plan::BufferId, std::int64_t> temporary_offset_;  // -1: it is none
-  std::vector<std::int64_t> workspace_;                            // per part, in the temporaries; -1: none
+  base::IdVector<plan::BufferId, std::int64_t> temporary_offset_;  // -1: it is no temporary
+  std::vector<std::int64_t> workspace_;                            // per part: its offset in the temporaries; -1: none
   std::vector<Array> constants_;                                   // on the device, per constant of the body
-  std::shared_ptr<void> done_;      // the number of steps, where a condition ends the loop
-  std::shared_ptr<void> failures_;  // of each part, where any checks something
-  std::shared_ptr<void> meeting_;   // of the blocks of a grid (loop.cuh)
+  std::shared_ptr<void> done_;          // the number of steps, if a condition can end the loop
+  std::shared_ptr<void> failures_;      // the failure words of all parts, if any part has checks
+  std::shared_ptr<void> grid_barrier_;  // the words of the grid barrier (loop.cuh)
 };
 
 }  // namespace croton::runtime

@@ -8,7 +8,7 @@ using Kind = codegen::Parameter::Kind;
 
 namespace {
 
-// Of the words of a motion (value_of).
+// The index of the slot among the words of a motion (value_of).
 constexpr std::size_t slot_word = 2;
 
 std::uint64_t word_of(const void* address) { return reinterpret_cast<std::uint64_t>(address); }
@@ -19,7 +19,7 @@ std::uint64_t word_of(std::int64_t number) { return static_cast<std::uint64_t>(n
 LoopParameters::LoopParameters(const LoopLayout& layout, const LoopMemory& memory, const codegen::Text& text)
     : layout_(layout), memory_(memory) {
   for (const codegen::Parameter& parameter : text.parameters) {
-    remember(values_.size(), parameter);
+    record_variable(values_.size(), parameter);
     values_.push_back(value_of(parameter));
   }
 }
@@ -28,16 +28,16 @@ const StepPart& LoopParameters::part_of(const codegen::Parameter& parameter) con
   return layout_.parts[parameter.part];
 }
 
-/// Parameters that every call fills in.
-void LoopParameters::remember(std::size_t number, const codegen::Parameter& parameter) {
+/// Records the parameters that every call sets.
+void LoopParameters::record_variable(std::size_t number, const codegen::Parameter& parameter) {
   const std::size_t access = parameter.access;
   if (parameter.kind == Kind::pointer) {
     const StepPart& part = part_of(parameter);
     pointers_.push_back({number, part.buffers[access], part.offsets[access]});
   } else if (parameter.kind == Kind::motion) {
     const plan::BufferId buffer = part_of(parameter).buffers[access];
-    const bool turns = layout_.moving[buffer].motion == Motion::ring;
-    if (turns && parameter.index == slot_word) slots_.emplace_back(number, buffer);
+    const bool is_ring = layout_.motions[buffer].kind == Motion::ring;
+    if (is_ring && parameter.index == slot_word) slots_.emplace_back(number, buffer);
   } else if (parameter.kind == Kind::loop && static_cast<LoopNumber>(parameter.index) == LoopNumber::steps) {
     count_parameter_ = number;
   }
@@ -53,8 +53,8 @@ std::uint64_t LoopParameters::value_of_loop(LoopNumber number) const {
       return word_of(layout_.shares.rows);
     case LoopNumber::done:
       return word_of(memory_.done());
-    case LoopNumber::meeting:
-      return word_of(memory_.meeting());
+    case LoopNumber::grid_barrier:
+      return word_of(memory_.grid_barrier());
     case LoopNumber::condition:
       break;
   }
@@ -65,7 +65,7 @@ std::uint64_t LoopParameters::value_of(const codegen::Parameter& parameter) cons
   if (parameter.kind == Kind::loop) return value_of_loop(static_cast<LoopNumber>(parameter.index));
   const std::size_t access = parameter.access, index = parameter.index;
   const StepPart& part = part_of(parameter);
-  // The first axis of what is shared out is counted for one row.
+  // If rows are partitioned, the size of the first axis is passed for one row.
   const std::int64_t first = layout_.shares.rows > 1 && index == 0 ? layout_.shares.rows : 1;
   switch (parameter.kind) {
     case Kind::size:
@@ -81,24 +81,24 @@ std::uint64_t LoopParameters::value_of(const codegen::Parameter& parameter) cons
     case Kind::failure:
       return word_of(memory_.failure(parameter.part));
     case Kind::motion: {
-      const Moving& moving = layout_.moving[part.buffers[access]];
-      const std::int64_t words[] = {part.rows[access], moving.step, moving.slot, moving.slots};
+      const BufferMotion& motion = layout_.motions[part.buffers[access]];
+      const std::int64_t words[] = {part.row_strides[access], motion.step, motion.slot, motion.slots};
       return word_of(words[index]);
     }
     default:
-      return 0;  // every call fills it in
+      return 0;  // every call sets it
   }
 }
 
 void LoopParameters::set_steps(std::int64_t first, std::int64_t count) {
   for (const Pointer& pointer : pointers_) {
-    const Moving& moving = layout_.moving[pointer.buffer];
-    const std::int64_t walked = moving.motion == Motion::line ? first * moving.step : 0;
+    const BufferMotion& motion = layout_.motions[pointer.buffer];
+    const std::int64_t walked = motion.kind == Motion::line ? first * motion.step : 0;
     values_[pointer.parameter] = word_of(memory_.base(pointer.buffer)) + word_of(pointer.offset + walked);
   }
   for (const auto& [parameter, buffer] : slots_) {
-    const Moving& moving = layout_.moving[buffer];
-    values_[parameter] = word_of((moving.slot + first) % moving.slots);
+    const BufferMotion& motion = layout_.motions[buffer];
+    values_[parameter] = word_of((motion.slot + first) % motion.slots);
   }
   values_[count_parameter_] = word_of(count);
 }

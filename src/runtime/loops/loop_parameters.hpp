@@ -1,5 +1,5 @@
-// The parameters of the text of a loop: numbers of its layout, and addresses that every call and every piece of the
-// steps fills in.
+// LoopParameters: the parameters of a loop's text. These are numbers of its layout, and addresses that are set for
+// every call and every piece of the steps.
 #pragma once
 
 #include "runtime/loops/loop_layout.hpp"
@@ -15,10 +15,10 @@ namespace croton::runtime {
 
 class LoopParameters {
  public:
-  /// Layout and memory stay where they are.
+  /// Keeps references to the layout and the memory.
   LoopParameters(const LoopLayout& layout, const LoopMemory& memory, const codegen::Text& text);
 
-  /// For the addresses that the memory has now: from which step on a launch runs, and how many.
+  /// Sets the parameters of a launch of `count` steps from step `first` on, with the present addresses of the memory.
   void set_steps(std::int64_t first, std::int64_t count);
   std::span<std::uint64_t> values() { return values_; }
 
@@ -29,7 +29,7 @@ class LoopParameters {
     std::int64_t offset;
   };
   const StepPart& part_of(const codegen::Parameter& parameter) const;
-  void remember(std::size_t number, const codegen::Parameter& parameter);
+  void record_variable(std::size_t number, const codegen::Parameter& parameter);
   std::uint64_t value_of(const codegen::Parameter& parameter) const;
   std::uint64_t value_of_loop(codegen::LoopNumber number) const;
 
@@ -37,8 +37,8 @@ class LoopParameters {
   const LoopMemory& memory_;
   std::vector<std::uint64_t> values_;
   std::vector<Pointer> pointers_;
-  std::vector<std::pair<std::size_t, plan::BufferId>> slots_;  // parameters: the slot of a buffer at the first step
-  std::size_t count_parameter_ = 0;                            // the one that is the number of steps
+  std::vector<std::pair<std::size_t, plan::BufferId>> slots_;  // parameter and buffer of each slot at the first step
+  std::size_t count_parameter_ = 0;                            // the index of the number of steps
 };
 
 }  // namespace croton::runtime

@@ -13,20 +13,21 @@
 namespace croton::runtime {
 namespace {
 
-// Multiplications of a product that reads its right matrix against the rows, a line of memory for each.
-constexpr std::int64_t most_against_rows = std::int64_t{1} << 18;
-// A reduction that is split where it stands alone is no longer than this in a loop where one thread, or one warp, does
-// it.
-constexpr std::int64_t longest_row = std::int64_t{1} << 16;
+// The maximal number of multiplications of a product that reads its right matrix along columns, with a line of memory
+// for each element.
+constexpr std::int64_t max_strided_multiplications = std::int64_t{1} << 18;
+// The maximal length of a reduction in a loop that one thread or one warp computes, although it would be split outside
+// of a loop.
+constexpr std::int64_t max_row_length = std::int64_t{1} << 16;
 
-/// Whether products of that dtype are computed as such; others are kernels.
+/// Whether products of that dtype are parts of their own kind; other products are kernels.
 bool multiplies(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
 
 std::vector<plan::BufferId> buffers_of_product(const plan::Step& step) {
   return {step.left.buffer, step.right.buffer, step.writes[0]};
 }
 
-/// A kernel as a part, with one row for each reduction, and without tiles.
+/// A kernel as a part, without tiles, and with its split reductions as rows.
 StepPart kernel_part(const plan::Step& step, BoundKernel kernel) {
   StepPart part;
   part.step = &step;
@@ -70,16 +71,16 @@ class PartFinder {
       const fuse::Call& call = body_.call_of(step);
       if (call.is<fuse::KernelCall>()) {
         add_kernel(step, -1);
-      } else if (const int generated = generated_for(body_, step, layout_.sizes); generated >= 0) {
+      } else if (const int generated = choose_generated(body_, step, layout_.sizes); generated >= 0) {
         add_kernel(step, generated);
       } else if (!add_product(step)) {
         return false;
       }
       const StepPart& part = layout_.parts.back();
-      if (part.as_row && part.elements() > longest_row) {
+      if (part.as_row && part.elements() > max_row_length) {
         why_ = "a reduction in it is long";
         if (layout_.on_host()) return false;
-        layout_.shares.work.too_much_of_rows = why_;
+        layout_.shares.work.why_not_rows = why_;
       }
     }
     return true;
@@ -94,7 +95,7 @@ class PartFinder {
     const ProductSizes sizes = product_sizes(body_, step, layout_.sizes);
     const DType dtype = body_.program.graph.arena.type(body_.call_of(step).as<fuse::ProductCall>().result).dtype;
     if (!multiplies(dtype)) {
-      add_kernel(step, generated_always(body_, step, layout_.sizes));
+      add_kernel(step, choose_generated_without_library(body_, step, layout_.sizes));
       return true;
     }
     if (!fits(step, sizes, base::element_size(dtype))) return false;
@@ -108,12 +109,13 @@ class PartFinder {
     return true;
   }
 
-  /// From row to row and from column to column. Elements of sequences may lie in any way, the others are contiguous.
+  /// The strides from row to row and from column to column. Elements of sequences can have any strides; other matrices
+  /// are contiguous.
   std::pair<std::int64_t, std::int64_t> strides(const plan::MatrixRef& matrix, std::int64_t rows,
                                                 std::int64_t columns) const {
     const std::vector<std::int64_t>& all = strides_of(matrix);
-    const std::int64_t row = matrix.other_sizes ? (matrix.transposed ? rows : columns) : all[all.size() - 2];
-    const std::int64_t column = matrix.other_sizes ? 1 : all.back();
+    const std::int64_t row = matrix.reshaped ? (matrix.transposed ? rows : columns) : all[all.size() - 2];
+    const std::int64_t column = matrix.reshaped ? 1 : all.back();
     return matrix.transposed ? std::pair(column, row) : std::pair(row, column);
   }
 
@@ -121,22 +123,22 @@ class PartFinder {
     return layout_.memory.layouts[matrix.buffer].strides;
   }
 
-  /// Whether a product may be in a launch of all steps; on a GPU the layout's work has what it may not be in.
+  /// Whether a product may be in a launch of all steps. On a GPU the layout's work gets the reasons against each form.
   bool fits(const plan::Step& step, const ProductSizes& sizes, std::int64_t item) {
     const auto [m, k, n, batch] = sizes;
-    const auto says = [&, m = m, k = k, n = n](std::string& which, std::string_view reason) {
+    const auto set_reason = [&, m = m, k = k, n = n](std::string& which, std::string_view reason) {
       if (!reason.empty()) which = fmt::format("its product {} x {} x {} {}", m, k, n, reason);
       return reason.empty();
     };
     const std::int64_t right_bytes = k * n * item;
-    if (batch != 1) return says(why_, "is one of a batch");
-    if ((step.right.transposed || strides_of(step.right).back() != 1) && m * k * n > most_against_rows)
-      return says(why_, "reads its right matrix against the rows");
-    if (layout_.on_host()) return says(why_, right_bytes > expr::most_right_bytes_cpu ? "is large" : "");
+    if (batch != 1) return set_reason(why_, "is one of a batch");
+    if ((step.right.transposed || strides_of(step.right).back() != 1) && m * k * n > max_strided_multiplications)
+      return set_reason(why_, "reads its right matrix against the rows");
+    if (layout_.on_host()) return set_reason(why_, right_bytes > expr::most_right_bytes_cpu ? "is large" : "");
     const auto cache_bytes = static_cast<std::int64_t>(layout_.device.facts().cache_bytes);
     LoopWork& work = layout_.shares.work;
-    says(work.too_much_of_rows, plan::product_too_much_of_rows(right_bytes));
-    says(work.too_much_of_grid, plan::product_too_much_of_grid(m, k, n, right_bytes, cache_bytes));
+    set_reason(work.why_not_rows, plan::why_not_product_in_rows(right_bytes));
+    set_reason(work.why_not_grid, plan::why_not_product_in_grid(m, k, n, right_bytes, cache_bytes));
     return true;
   }
 
@@ -145,7 +147,7 @@ class PartFinder {
   std::string& why_;
 };
 
-/// A buffer that a part touches, and whether it writes there.
+/// A buffer that a part uses, and whether it writes to it.
 using Touched = std::pair<plan::BufferId, bool>;
 
 std::vector<Touched> touched_by(const StepPart& part, const plan::Plan& plan) {
@@ -169,15 +171,15 @@ void show_parts(LoopLayout& layout) {
   for (const plan::Step& step : layout.body->plan.steps) layout.parts.push_back(shown_part(layout, step));
 }
 
-void find_meetings(LoopLayout& layout) {
-  std::vector<Touched> touched;  // since the last meeting
+void find_barriers(LoopLayout& layout) {
+  std::vector<Touched> touched;  // since the last barrier
   for (std::size_t i = 0; i < layout.parts.size(); ++i) {
     const std::vector<Touched> own = touched_by(layout.parts[i], layout.body->plan);
     const bool clash = std::ranges::any_of(own, [&](const Touched& mine) {
       return std::ranges::any_of(
           touched, [&](const Touched& theirs) { return mine.first == theirs.first && (mine.second || theirs.second); });
     });
-    if (i > 0) layout.parts[i - 1].meets = clash;
+    if (i > 0) layout.parts[i - 1].sync_after = clash;
     if (clash) touched.clear();
     touched.insert(touched.end(), own.begin(), own.end());
   }

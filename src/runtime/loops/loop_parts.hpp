@@ -1,4 +1,4 @@
-// The kernels and products of a loop's body as parts of each step of one launch.
+// The parts of a step: the kernels and products of a loop's body, for a loop that is one launch.
 #pragma once
 
 #include "runtime/loops/loop_layout.hpp"
@@ -7,13 +7,13 @@
 
 namespace croton::runtime {
 
-/// The parts of a step, for a body whose sizes and motions are found. False where one of them cannot be in a launch of
-/// all steps: `why` says the reason. On a GPU the layout's work has the reasons that depend on the blocks.
+/// Finds the parts of a step, for a layout that has sizes and motions. Returns false, with the reason in `why`, if a
+/// part cannot be in a launch of all steps. On a GPU the reasons that depend on the blocks are in the layout's work.
 bool find_parts(LoopLayout& layout, std::string& why);
-/// The same for sizes that stand for any.
+/// The same for a loop that is shown without a call.
 void show_parts(LoopLayout& layout);
-/// After which parts threads wait for each other: parts that neither wait for each other nor overwrite what another one
-/// reads need not meet.
-void find_meetings(LoopLayout& layout);
+/// Finds the parts after which threads synchronise. No barrier is needed between parts that neither read nor overwrite
+/// each other's results.
+void find_barriers(LoopLayout& layout);
 
 }  // namespace croton::runtime

@@ -16,12 +16,13 @@ namespace {
 
 using plan::Buffer;
 
-// What one thread of the host does for all others in a step, in elements and multiplications.
-constexpr std::int64_t most_alone_cpu = 4'000'000;
-// All blocks of a GPU share a reduction that is longer than two blocks of its tree, which pays for one more meeting.
-constexpr std::int64_t longest_row_of_grid = 2 * ct::block_elements;
+// The maximal work of a step that one thread of the host does alone, in elements.
+constexpr std::int64_t max_work_of_one_thread = 4'000'000;
+// All blocks of a GPU work on a reduction that is longer than two blocks of its tree, which pays for one
+// more grid barrier.
+constexpr std::int64_t max_row_length_in_grid = 2 * ct::block_elements;
 
-/// Whether an access reads or writes row i of its operand at point i of the first axis, and nothing else there.
+/// Whether an access at index i of the first axis only reads or writes row i of its operand.
 bool follows_rows(const codegen::Analysis& analysis, const codegen::Access& access) {
   const expr::Arena& body = analysis.kernel.body;
   const auto is = [&](NodeId node, std::int64_t value) {
@@ -39,9 +40,9 @@ bool follows_rows(const codegen::Analysis& analysis, const codegen::Access& acce
   return is(access.offset[0], 0);
 }
 
-/// Whether each row of what the part writes, of so many, needs only the same row of what the loop writes.
+/// Whether each of the `rows` rows that the part writes depends only on the same row of values that the loop writes.
 bool walks_rows(const LoopLayout& layout, const StepPart& part, std::int64_t rows) {
-  const auto written = [&](std::size_t access) { return layout.moving[part.buffers[access]].written; };
+  const auto written = [&](std::size_t access) { return layout.motions[part.buffers[access]].written; };
   if (!part.kernel)
     return (layout.shown || part.sizes.m == rows) && !written(1) && !(written(0) && part.step->left.transposed);
   const codegen::Analysis& analysis = *part.analysis();
@@ -57,7 +58,7 @@ bool walks_rows(const LoopLayout& layout, const StepPart& part, std::int64_t row
   return true;
 }
 
-/// The rows along the first axis of all that the loop gives, if these are equally many and more than one.
+/// The size of the first axis of the loop's results, if it is the same for all and more than one.
 std::optional<std::int64_t> rows_of_results(const LoopLayout& layout) {
   std::optional<std::int64_t> rows;
   const auto& buffers = layout.body->plan.buffers;
@@ -74,7 +75,7 @@ std::optional<std::int64_t> rows_of_results(const LoopLayout& layout) {
   return rows;
 }
 
-/// Finds the rows that may be shared out.
+/// Finds the number of rows that can be partitioned.
 void find_rows(LoopLayout& layout) {
   if (layout.loop->until || layout.parts.empty()) return;
   const std::optional<std::int64_t> rows = rows_of_results(layout);
@@ -83,32 +84,32 @@ void find_rows(LoopLayout& layout) {
   if (std::ranges::all_of(layout.parts, walks)) layout.shares.rows = *rows;
 }
 
-/// From row to row of what an access reads or writes.
+/// The distance from row to row of an access, in bytes; 0 if it does not depend on the row.
 std::int64_t row_bytes(const LoopLayout& layout, const StepPart& part, std::size_t a) {
   if (layout.shares.rows == 1) return 0;
   if (!part.kernel) return a == 1 ? 0 : part.matrix[a == 0 ? 3 : 7] * base::element_size(layout.dtype_of_product(part));
   const codegen::Access& access = part.analysis()->accesses[a];
   if (!access.affine) return 0;
   const DType dtype = part.analysis()->kernel.operands[access.operand].dtype;
-  // Axes that are walked as one lie one after another: a row is all of the others.
+  // The first axis may be merged with others, which then belong to the row.
   return part.kernel->launch.strides[a][0] * (part.kernel->launch.sizes[0] / layout.shares.rows) *
          base::element_size(dtype);
 }
 
 void find_row_bytes(LoopLayout& layout) {
   for (StepPart& part : layout.parts) {
-    for (std::size_t a = 0; a < part.buffers.size(); ++a) part.rows.push_back(row_bytes(layout, part, a));
+    for (std::size_t a = 0; a < part.buffers.size(); ++a) part.row_strides.push_back(row_bytes(layout, part, a));
   }
 }
 
-bool splits_in_grid(const StepPart& part) { return part.as_row && part.elements() > longest_row_of_grid; }
+bool splits_in_grid(const StepPart& part) { return part.as_row && part.elements() > max_row_length_in_grid; }
 
 void share_in_rows_of(LoopShares& shares, std::int64_t share_rows) {
   shares.share_rows = share_rows;
   shares.shares = (shares.rows + share_rows - 1) / share_rows;
 }
 
-/// All blocks work on each part, and long reductions are split again.
+/// Lets all blocks work on each part, and splits long reductions again.
 void use_grid(LoopLayout& layout) {
   LoopShares& shares = layout.shares;
   shares.rows = shares.share_rows = shares.shares = 1;
@@ -117,31 +118,33 @@ void use_grid(LoopLayout& layout) {
   }
 }
 
-/// Whether blocks of a GPU have rows of their own, one has all of them, or all work together.
+/// Chooses whether the blocks of a GPU have their own rows, one block has all rows, or all blocks work on each part.
+/// False, with the reason in `why`, if the host should run the steps.
 bool choose_blocks(LoopLayout& layout, std::int64_t elements, std::string& why) {
   LoopShares& shares = layout.shares;
-  std::int64_t widest = 1;  // points of a part and row
+  std::int64_t widest = 1;  // points per row, of the widest part
   for (const StepPart& part : layout.parts) widest = std::max(widest, part.points() / shares.rows);
-  // A thread a point of a part, as far as rows are enough.
+  // One thread for each point of the widest part, if there are enough rows.
   share_in_rows_of(shares, std::clamp<std::int64_t>(shares.schedule.threads / widest, 1, shares.rows));
   shares.blocks = codegen::tile_blocks(shares.shares, shares.schedule);
   LoopWork& work = shares.work;
   work.elements = elements;
-  work.shared_out = shares.rows > 1;
+  work.partitioned = shares.rows > 1;
   work.blocks = shares.blocks;
-  work.meetings = layout.loop->until ? 1 : 0;
-  for (const StepPart& part : layout.parts) work.meetings += (part.meets ? 1 : 0) + (splits_in_grid(part) ? 1 : 0);
+  work.barriers = layout.loop->until ? 1 : 0;
+  for (const StepPart& part : layout.parts) work.barriers += (part.sync_after ? 1 : 0) + (splits_in_grid(part) ? 1 : 0);
   shares.choice = choose_loop_form(work, layout.device.facts().cooperates, shares.schedule);
   why = shares.choice.why;
   if (layout.is_grid()) use_grid(layout);
   return shares.choice.form != LoopForm::steps;
 }
 
-/// How many threads of the host there are work for; false where it is too much for the only one.
+/// Chooses the number of threads of the host, from the work. False, with the reason in `why`, if only one thread can
+/// run it and the work is too much for that.
 bool choose_threads(LoopLayout& layout, std::int64_t work, std::string& why) {
   LoopShares& shares = layout.shares;
-  if (work > most_alone_cpu && shares.rows == 1) {
-    why = shares.work.together + ", and a step is long";
+  if (work > max_work_of_one_thread && shares.rows == 1) {
+    why = shares.work.why_not_partitioned + ", and a step is long";
     return false;
   }
   const std::int64_t worth =
@@ -164,9 +167,9 @@ bool find_shares(LoopLayout& layout, std::string_view schedule, std::string& why
   const std::int64_t work = work_of_step(layout);
   LoopShares& shares = layout.shares;
   shares.schedule = choose_launch_schedule(kernel::Family::row, layout.device, schedule, "loop_");
-  shares.work.together = layout.loop->until ? "it ends by a condition"
-                         : shares.rows > 1  ? "its rows are few"
-                                            : "its rows need each other";
+  shares.work.why_not_partitioned = layout.loop->until ? "it ends by a condition"
+                                    : shares.rows > 1  ? "its rows are few"
+                                                       : "its rows need each other";
   if (!layout.on_host() && !choose_blocks(layout, work, why)) return false;
   find_row_bytes(layout);
   return !layout.on_host() || choose_threads(layout, work, why);

@@ -1,7 +1,7 @@
-// How the rows of a loop that is one launch are shared out. Where all that a step reads of the steps before lies in the
-// row that it computes, threads of the host or blocks of a GPU have rows of their own. Where rows need each other, one
-// thread, or one block, goes through the steps; or all blocks of a GPU do, and meet between the parts of a step
-// (loop_choice.hpp says when).
+// The partition of the rows of a loop that is one launch. If each row depends only on the same row of earlier
+// steps, threads of the host or blocks of a GPU get their own rows, called a share. Otherwise one thread or one
+// block runs all steps, or all blocks of a GPU work on each part of a step, with grid barriers between the parts
+// (chosen by loop_choice.hpp).
 #pragma once
 
 #include "runtime/loops/loop_layout.hpp"
@@ -11,16 +11,17 @@
 
 namespace croton::runtime {
 
-/// The shares of a loop whose parts are found, and the rows of its parts. False where the host should run the steps:
-/// `why` says the reason. `schedule`: overrides, as the flag has them.
+/// Finds the shares of a layout that has parts, and the row strides of its parts. Returns false, with the reason in
+/// `why`, if the host should run the steps. `schedule`: overrides, in the format of the flag.
 bool find_shares(LoopLayout& layout, std::string_view schedule, std::string& why);
-/// The same for sizes that stand for any: rows are shared out where they can be.
+/// The same for a loop that is shown without a call: rows are partitioned if that is possible.
 void show_shares(LoopLayout& layout);
 
-/// Blocks of a cooperative launch. How many run at the same time is known when its text is compiled; 0: none can.
+/// Finds the number of blocks of a cooperative launch, from the number of blocks of the compiled text that can run at
+/// the same time; 0 if none can.
 void find_grid_blocks(LoopLayout& layout, const codegen::Text& text);
 
-/// In elements.
+/// The work of a step, in elements.
 std::int64_t work_of_step(const LoopLayout& layout);
 /// "one launch of 8 blocks, each with rows of its own"
 std::string describe_shares(const LoopLayout& layout);

@@ -18,10 +18,10 @@ codegen::LoopPart text_part(const LoopLayout& layout, const StepPart& part) {
     to.dtype = layout.dtype_of_product(part);
     to.comment = {"a product", "from " + line_of(layout.body->call_of(*part.step).as<fuse::ProductCall>().origin)};
   }
-  to.meets = part.meets;
+  to.sync_after = part.sync_after;
   for (std::size_t a = 0; a < part.buffers.size(); ++a) {
-    const Motion motion = layout.moving[part.buffers[a]].motion;
-    to.motions.push_back(motion != Motion::rows || part.rows[a] != 0 ? motion : Motion::none);
+    const Motion motion = layout.motions[part.buffers[a]].kind;
+    to.motions.push_back(motion != Motion::rows || part.row_strides[a] != 0 ? motion : Motion::none);
   }
   return to;
 }
@@ -30,7 +30,7 @@ codegen::LoopPart text_part(const LoopLayout& layout, const StepPart& part) {
 
 codegen::Text emit_text(const LoopLayout& layout, codegen::Target target) {
   codegen::LoopParts loop;
-  loop.shared_out = layout.shares.rows > 1;
+  loop.partitioned = layout.shares.rows > 1;
   loop.of_grid = layout.is_grid();
   if (layout.loop->until) loop.condition = layout.dtype_of(layout.condition_buffer());
   for (const StepPart& part : layout.parts) loop.parts.push_back(text_part(layout, part));

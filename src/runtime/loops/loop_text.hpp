@@ -1,12 +1,12 @@
-// The text of a loop that is one launch: a kernel of the body's kernels and products that goes through all steps by
-// itself (codegen/emit_loop.cpp).
+// The text of a loop that is one launch: a kernel that runs all steps, with the body's kernels and products
+// as parts (codegen/emit_loop.cpp).
 #pragma once
 
 #include "runtime/loops/loop_layout.hpp"
 
 namespace croton::runtime {
 
-/// For a layout whose shares are found.
+/// The text for a layout that has shares.
 codegen::Text emit_text(const LoopLayout& layout, codegen::Target target);
 
 }  // namespace croton::runtime

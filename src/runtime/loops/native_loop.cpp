@@ -21,10 +21,10 @@ using expr::LoopResult;
 
 namespace {
 
-// What a part of a step costs besides its elements, in elements.
-constexpr std::int64_t elements_of_part = 16;
+// The fixed cost of a part of a step, in elements.
+constexpr std::int64_t cost_of_part = 16;
 
-/// The layout's text, compiled where a GPU runs it; then the blocks of a grid are known.
+/// The layout's text, compiled if a GPU runs it. Then also finds the number of blocks of a cooperative launch.
 codegen::Text prepared_text(LoopLayout& layout, RunCounts& counts) {
   codegen::Text text = emit_text(layout, layout.device.target());
   if (!base::config().dump_kernels.empty())
@@ -34,10 +34,11 @@ codegen::Text prepared_text(LoopLayout& layout, RunCounts& counts) {
   return text;
 }
 
-/// What a loop that is shown reads and writes: no sizes, but whether there is a row for each step.
+/// The places of a loop that is shown without a call. They have no sizes, only the facts whether states and results
+/// have a row for each step.
 LoopPlaces shown_places(const fuse::LoopCall& call) {
   const auto wanted = [&](LoopResult what, std::size_t index) {
-    return std::ranges::any_of(call.results, [&](const auto& r) { return r.what == what && r.index == index; });
+    return std::ranges::any_of(call.results, [&](const auto& r) { return r.kind == what && r.index == index; });
   };
   LoopPlaces shapes;
   shapes.sequences.resize(call.loop.sequences);
@@ -70,7 +71,7 @@ std::unique_ptr<NativeLoop> NativeLoop::bind(std::shared_ptr<const Executable> b
   if (!find_sizes_of_body(layout, shapes, captures, why)) return nullptr;
   find_motions(layout, shapes);
   if (!find_parts(layout, why)) return nullptr;
-  find_meetings(layout);
+  find_barriers(layout);
   if (!find_shares(layout, schedule, why)) return nullptr;
   std::unique_ptr<NativeLoop> made(new NativeLoop(std::move(layout), counts));
   if (made->layout_.shares.blocks != 0) return made;
@@ -84,12 +85,12 @@ codegen::Text NativeLoop::show(std::shared_ptr<const Executable> body, const fus
   layout.shown = true;
   find_motions(layout, shown_places(call));
   show_parts(layout);
-  find_meetings(layout);
+  find_barriers(layout);
   show_shares(layout);
   return emit_text(layout, target);
 }
 
-/// So many steps, by the threads of the host.
+/// Runs `count` steps from step `first` on, by the threads of the host.
 void NativeLoop::run_piece(std::int64_t first, std::int64_t count) {
   parameters_.set_steps(first, count);
   cpu::ThreadPool::instance().parallel_for(
@@ -99,14 +100,14 @@ void NativeLoop::run_piece(std::int64_t first, std::int64_t count) {
         self.entry_.run(self.parameters_.values().data(), begin, end);
       },
       this);
-  memory_.look_at_failures();
+  memory_.throw_on_failure();
 }
 
-/// In pieces of some hundredths of a second, between which the call may be interrupted.
+/// Runs the steps in pieces of some hundredths of a second, between which the call can be interrupted.
 std::int64_t NativeLoop::run_on_host() {
   using Clock = std::chrono::steady_clock;
   const LoopPieces limits = loop_pieces();
-  const std::int64_t work = work_of_step(layout_) + elements_of_part * static_cast<std::int64_t>(layout_.parts.size());
+  const std::int64_t work = work_of_step(layout_) + cost_of_part * static_cast<std::int64_t>(layout_.parts.size());
   std::int64_t done = 0, piece = std::max<std::int64_t>(1, limits.elements / work);
   while (done < layout_.steps) {
     if (done > 0) base::check_interrupt();
@@ -131,7 +132,7 @@ std::int64_t NativeLoop::run(const LoopPlaces& places) {
   if (on_host()) return run_on_host();
   parameters_.set_steps(0, layout_.steps);
   launch(places);
-  memory_.look_at_failures();
+  memory_.throw_on_failure();
   return memory_.steps_done(layout_.steps);
 }
 

@@ -1,5 +1,5 @@
-// A loop as one launch: a kernel of the body's kernels and products that goes through all steps by itself. It is laid
-// out for its sizes (loop_layout.hpp), gets memory (loop_memory.hpp) and a text (loop_text.hpp), and runs.
+// NativeLoop: a loop as one launch of a kernel that runs all steps. It has a layout for its sizes (loop_layout.hpp),
+// memory (loop_memory.hpp) and a text (loop_text.hpp).
 #pragma once
 
 #include "runtime/loops/loop_layout.hpp"
@@ -15,32 +15,34 @@
 
 namespace croton::runtime {
 
-/// On the host a call may be interrupted between launches of some steps each: of the first one these are about so many
-/// elements and multiplications, of the others as many as take so long. Tests make them short.
+/// The limits of pieces on the host: a loop runs in pieces of some steps, between which a call can be interrupted. The
+/// first piece has about `elements` elements, the others take about `seconds`. Tests set small limits.
 struct LoopPieces {
   std::int64_t elements = std::int64_t{1} << 24;
   double seconds = 0.05;
 };
 LoopPieces& loop_pieces();
 
+/// A loop that is bound as one launch.
 class NativeLoop {
  public:
-  /// `shapes`: without addresses. Null where the host should run the steps: `why` says the reason. OutOfMemory.
+  /// Binds a loop. `shapes`: without addresses. Returns null, with the reason in `why`, if the host should run the
+  /// steps. Raises OutOfMemory.
   static std::unique_ptr<NativeLoop> bind(std::shared_ptr<const Executable> body, const expr::Loop& loop,
                                           const LoopPlaces& shapes, const std::vector<Sizes>& captures,
                                           std::int64_t steps, Device& device, std::string_view schedule,
                                           RunCounts& counts, std::string& why);
 
-  /// The text as it is for sizes that stand for any, rows being shared out where they can be.
+  /// The text of a loop that is shown without a call, with partitioned rows if that is possible.
   static codegen::Text show(std::shared_ptr<const Executable> body, const fuse::LoopCall& call, codegen::Target target);
 
   const codegen::Text& text() const { return text_; }
   /// "one launch of 8 blocks, each with rows of its own"
   std::string describe() const { return describe_shares(layout_); }
-  /// Whether the threads of the host run it; else a GPU does.
+  /// Whether it runs on the host; else on a GPU.
   bool on_host() const { return layout_.on_host(); }
   void set_entry(cpu::KernelEntry entry) { entry_ = entry; }
-  /// Runs the steps and returns how many these were. IndexError for a check of a value that fails in one of them.
+  /// Runs the steps and returns their number. Raises IndexError if a check of a value fails in a step.
   std::int64_t run(const LoopPlaces& places);
 
  private:
@@ -54,7 +56,7 @@ class NativeLoop {
   codegen::Text text_;
   LoopParameters parameters_;
   cpu::KernelEntry entry_;
-  std::vector<Operand> operands_;  // of a launch on a device
+  std::vector<Operand> operands_;  // for a launch on a device
 };
 
 }  // namespace croton::runtime

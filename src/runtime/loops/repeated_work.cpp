@@ -8,8 +8,9 @@
 namespace croton::runtime {
 namespace {
 
-// Arguments, and results that two calls hold in turn, come back to two sets of addresses, sometimes a few more.
-constexpr std::size_t most_places = 4;
+// The maximal number of sets of addresses that are kept. Programs that use two result arrays in turn need two sets,
+// sometimes a few more.
+constexpr std::size_t max_places = 4;
 
 struct AtomicCounts {
   std::atomic<std::uint64_t> recorded{0}, replayed{0}, failed{0};
@@ -26,7 +27,7 @@ RecordingCounts recording_counts() {
   return {counts.recorded, counts.replayed, counts.failed};
 }
 
-/// The place, which is then the latest; null where it is new.
+/// The place with these addresses, moved to the front; null if it is new.
 RepeatedWork::Place* RepeatedWork::find(const Addresses& addresses) {
   const auto found = std::ranges::find(places_, addresses, &Place::addresses);
   if (found == places_.end()) return nullptr;
@@ -34,9 +35,9 @@ RepeatedWork::Place* RepeatedWork::find(const Addresses& addresses) {
   return &places_.front();
 }
 
-/// The one that was not used for longest makes room.
-void RepeatedWork::remember(const Addresses& addresses) {
-  if (places_.size() >= most_places) places_.pop_back();
+/// Adds a place, and removes the least recently used one if there are too many.
+void RepeatedWork::add_place(const Addresses& addresses) {
+  if (places_.size() >= max_places) places_.pop_back();
   places_.push_front({addresses, {}});
 }
 
@@ -46,7 +47,7 @@ bool RepeatedWork::record(Place& place, std::int64_t pieces, const Piece& piece)
     recorded.recording = device_.record([&] { piece(i, recorded.counts); });
     if (recorded.recording) continue;
     place.pieces.clear();
-    given_up_ = true;
+    disabled_ = true;
     ++all_counts().failed;
     return false;
   }
@@ -57,28 +58,29 @@ bool RepeatedWork::record(Place& place, std::int64_t pieces, const Piece& piece)
 
 void RepeatedWork::replay(Place& place, const Piece& piece, RunCounts& counts) {
   for (std::size_t i = 0; i < place.pieces.size(); ++i) {
-    if (!given_up_ && with_lines(*origin_, [&] { return place.pieces[i].recording->replay(); })) {
+    if (!disabled_ && with_lines(*origin_, [&] { return place.pieces[i].recording->replay(); })) {
       counts.add(place.pieces[i].counts);
       ++all_counts().replayed;
       continue;
     }
-    if (!given_up_) ++all_counts().failed;
-    given_up_ = true;
+    if (!disabled_) ++all_counts().failed;
+    disabled_ = true;
     piece(static_cast<std::int64_t>(i), counts);
   }
   ++replayed_;
-  if (given_up_) places_.clear();
+  if (disabled_) places_.clear();
 }
 
 void RepeatedWork::run(const Addresses& addresses, std::int64_t pieces, const Piece& piece, RunCounts& counts) {
-  // Recordings that are not used again do not go on for ever.
-  const auto pays = [&] { return recorded_ <= replayed_ - recorded_ + static_cast<std::int64_t>(most_places); };
-  Place* place = given_up_ ? nullptr : find(addresses);
+  // Stops recording if recordings are rarely replayed.
+  const auto pays = [&] { return recorded_ <= replayed_ - recorded_ + static_cast<std::int64_t>(max_places); };
+  Place* place = disabled_ ? nullptr : find(addresses);
   if (place != nullptr && (!place->pieces.empty() || (pays() && record(*place, pieces, piece))))
     return replay(*place, piece, counts);
-  if (given_up_) places_.clear();
+  if (disabled_) places_.clear();
   for (std::int64_t i = 0; i < pieces; ++i) piece(i, counts);
-  if (place == nullptr && !given_up_) remember(addresses);  // a run that failed may have left something to be made
+  // Only after success: a failed run may not have prepared everything.
+  if (place == nullptr && !disabled_) add_place(addresses);
 }
 
 }  // namespace croton::runtime

@@ -241,7 +241,7 @@ Nvrtc::Result Nvrtc::compile(std::string_view source, const std::string& arch,
     const std::string explained =
         fmt::format("does not compile for {} (NVRTC {}.{}, options {}):\n{}", arch, version_.first, version_.second,
                     fmt::join(texts, " "), explain_failure(source, program_name, result.log));
-    if (codegen::has_text_of_user(source))
+    if (codegen::has_user_text(source))
       throw ValueError("a kernel with the text of an operation of yours (KernelOp) " + explained);
     throw InternalError("generated CUDA code " + explained);
   }
