@@ -1,12 +1,10 @@
 #include "runtime/loops/native_loop.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <utility>
 
 #include "base/config.hpp"
-#include "base/interrupt.hpp"
 #include "runtime/cpu/device.hpp"
 #include "runtime/cpu/threads.hpp"
 #include "runtime/cuda/inspect/dump.hpp"
@@ -103,24 +101,16 @@ void NativeLoop::run_piece(std::int64_t first, std::int64_t count) {
   memory_.throw_on_failure();
 }
 
-/// Runs the steps in pieces of some hundredths of a second, between which the call can be interrupted.
+/// Runs the steps in pieces, between which the call can be interrupted.
 std::int64_t NativeLoop::run_on_host() {
-  using Clock = std::chrono::steady_clock;
   const LoopPieces limits = loop_pieces();
   const std::int64_t work = work_of_step(layout_) + cost_of_part * static_cast<std::int64_t>(layout_.parts.size());
-  std::int64_t done = 0, piece = std::max<std::int64_t>(1, limits.elements / work);
-  while (done < layout_.steps) {
-    if (done > 0) base::check_interrupt();
-    const std::int64_t count = std::min(piece, layout_.steps - done);
-    const Clock::time_point begin = Clock::now();
-    run_piece(done, count);
-    done += memory_.steps_done(count);
-    if (memory_.condition_holds()) break;
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    piece = std::max<std::int64_t>(
-        1, static_cast<std::int64_t>(static_cast<double>(count) *
-                                     std::clamp(limits.seconds / std::max(seconds, 1e-9), 0.125, 8.0)));
-  }
+  std::int64_t done = 0;
+  run_in_pieces(layout_.steps, limits.elements / work, limits.seconds, [&](std::int64_t first, std::int64_t count) {
+    run_piece(first, count);
+    done = first + memory_.steps_done(count);
+    return !memory_.condition_holds();
+  });
   return done;
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/loops/loop_memory.hpp"
 #include "runtime/loops/loop_parameters.hpp"
 #include "runtime/loops/loop_shares.hpp"
+#include "runtime/support/pieces.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -19,7 +20,7 @@ namespace croton::runtime {
 /// first piece has about `elements` elements, the others take about `seconds`. Tests set small limits.
 struct LoopPieces {
   std::int64_t elements = std::int64_t{1} << 24;
-  double seconds = 0.05;
+  double seconds = seconds_of_piece;
 };
 LoopPieces& loop_pieces();
 
