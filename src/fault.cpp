@@ -264,9 +264,9 @@ std::string describe_fault(const CallToVerify& call, const Expected& expected, b
       return title + write_program(step->part, title, call);
     }
   } catch (const Error& error) {
-    return fmt::format("the fault could not be looked for: {}", error.what());
+    return fmt::format("the search for the fault failed: {}", error.what());
   }
-  return "no rule and no kernel is at fault by itself: what is left is the order of the steps and the memory that they "
+  return "no single rule or kernel is at fault; the fault may be in the order of the steps or in the memory that they "
          "share";
 }
 

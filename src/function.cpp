@@ -49,9 +49,8 @@ void check_update(const Variable& target, const Variable& value, Where where) {
   }
   for (int axis = 0; axis < target.rank(); ++axis) {
     if (value.type().broadcasts(axis) && !target.type().broadcasts(axis)) {
-      throw TypeError(
-          fmt::format("{}: {}, but its update is {}: the broadcastable axis {} of that does not fit the variable's",
-                      function_at(where), describe(target), value.type().to_string(), axis));
+      throw TypeError(fmt::format("{}: {}, but its update is {}: its broadcastable axis {} does not fit the variable's",
+                                  function_at(where), describe(target), value.type().to_string(), axis));
     }
   }
 }
@@ -141,8 +140,7 @@ Variable checked_given(const Variable& from, const Variable& to, Where where) {
   }
   if (fits) return stated.empty() ? to : unbroadcast(Operand(to, where), stated);
   throw TypeError(fmt::format(
-      "{}: givens: {} cannot stand in for {}: it must have the same dtype, as many dimensions, and all sizes that are "
-      "stated",
+      "{}: givens: {} cannot replace {}: it must have the same dtype and number of dimensions, and all stated sizes",
       function_at(where), describe(to), describe(from)));
 }
 
@@ -230,7 +228,7 @@ Function function_of_graph(const std::string& text, Where where) {
   std::vector<detail::InputRules> inputs;
   for (const expr::GraphInput& input : imported.graph.inputs) {
     if (input.role == expr::Role::shared) {
-      throw TypeError(fmt::format("function_of_graph ({}): {} is a shared variable, of which the text has no value",
+      throw TypeError(fmt::format("function_of_graph ({}): {} is a shared variable, whose value is not in the text",
                                   describe(where), input.name));
     }
     const Variable v = variable(expr::static_type(imported.graph.arena, input.node), input.name, where);

@@ -120,7 +120,7 @@ KernelInfo show_routine(const runtime::Executable& executable, const plan::Step&
   info.target = where;
   info.digest = text.digest;
   info.schedule = codegen::print(codegen::choose_schedule(kernel::Family::pointwise, schedule, text.name));
-  info.launch = "a fixed sequence of launches, as its sizes ask for";
+  info.launch = "a fixed sequence of launches, which depends on its sizes";
   return info;
 }
 
@@ -143,8 +143,8 @@ KernelInfo show_loop(const runtime::Executable& executable, const plan::Step& st
   const codegen::Schedule chosen = codegen::choose_schedule(kernel::Family::row, schedule, text.name);
   info.schedule = fmt::format("{} meeting={}", codegen::print(chosen), chosen.meeting);
   info.launch =
-      "all steps in one launch; of rows that need no others each thread, or block, has its share; on a GPU all blocks "
-      "work together where a step is long (a cooperative launch, of another text)";
+      "all steps in one launch; independent rows are divided among threads or blocks; on a GPU all blocks work "
+      "together if a step is long (a cooperative launch, with another text)";
   return info;
 }
 
@@ -242,7 +242,7 @@ std::string Function::source(const std::string& target) const {
 namespace {
 std::string architecture(const KernelInfo& kernel) {
   if (!kernel.target.starts_with("cuda:"))
-    throw ValueError("PTX, cubin, facts and SASS are for CUDA targets: ask for kernels(\"cuda:sm_90\")");
+    throw ValueError("PTX, cubin, facts and SASS are for CUDA targets: use kernels(\"cuda:sm_90\")");
   return kernel.target.substr(5);
 }
 }  // namespace

@@ -172,9 +172,8 @@ void raise_nan_error(const GuardedCall& call, const runtime::GuardFailure& failu
   if (const FaultyNode* found = cause(faults, call.imported, arena.origin(failure.node)))
     throw NanError(describe(call, *found));
   std::string text = fmt::format(
-      "{}: nan_guard: a kernel met it in {}; run node by node, as the graph was written, none of its nodes is at "
-      "fault, "
-      "so the rewritten or fused form is (mode=verify compares the two). The kernel:",
+      "{}: nan_guard: a kernel computed it in {}; the graph as written, evaluated node by node, does not compute it, "
+      "so the rewritten or fused form is at fault (mode=verify compares the two). The kernel:",
       call.name, name_of_node(arena, failure.node));
   for (const std::string& line : runtime::kernel_comment(*failure.kernel)) text += "\n  " + line;
   throw NanError(text);

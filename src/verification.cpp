@@ -143,7 +143,7 @@ std::optional<std::string> Expected::fault(std::size_t i, const Array& got, bool
     worst = describe_element(
         at, is_discrete(got.dtype())
                 ? ""
-                : fmt::format(": an error of {:.3g}, of which rounding may make {:.3g}", error, limit));
+                : fmt::format(": an error of {:.3g}, of which rounding may cause {:.3g}", error, limit));
   }
   return worst;
 }

@@ -109,7 +109,7 @@ const nb::dlpack::dltensor* tensor_in(nb::handle capsule) {
 /// The tensor's sizes, after checks of its rank.
 Sizes checked_shape(const nb::dlpack::dltensor& tensor, const std::string& what) {
   if (tensor.ndim < 0 || tensor.ndim > max_rank)
-    throw ValueError(what + " has " + std::to_string(tensor.ndim) + " dimensions; 0 to 64 are taken");
+    throw ValueError(what + " has " + std::to_string(tensor.ndim) + " dimensions; 0 to 64 are accepted");
   if (tensor.ndim > 0 && tensor.shape == nullptr) throw ValueError(what + " has dimensions, but no sizes of them");
   return {tensor.shape, tensor.shape + tensor.ndim};
 }

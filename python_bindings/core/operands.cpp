@@ -118,7 +118,7 @@ int to_count(nb::handle object, const char* what, int most) {
   const int count = to_int(object, what);
   if (count < 0 || count > most) {
     throw ValueError(std::string(what) + " of " + std::to_string(count) + "; 0 to " + std::to_string(most) +
-                     " are taken");
+                     " are accepted");
   }
   return count;
 }

@@ -17,7 +17,7 @@ void check_kind(const std::optional<std::string>& kind) {
   for (const std::string_view known : {"quicksort", "mergesort", "heapsort", "stable"}) {
     if (*kind == known) return;
   }
-  throw ValueError("kind='" + *kind + "': quicksort, mergesort, heapsort and stable are taken, and all sort stably");
+  throw ValueError("kind='" + *kind + "': quicksort, mergesort, heapsort and stable are accepted, and all sort stably");
 }
 
 using Axis = std::optional<int>;
@@ -76,7 +76,7 @@ void bind_sums_and_sorting(nb::module_& m) {
   m.def(
       "searchsorted",
       [](nb::handle x, nb::handle v, const std::string& side, nb::handle sorter) {
-        if (side != "left" && side != "right") throw ValueError("side='" + side + "': left and right are taken");
+        if (side != "left" && side != "right") throw ValueError("side='" + side + "': left and right are accepted");
         return searchsorted(to_operand(x), to_operand(v), side == "left" ? Side::left : Side::right,
                             sorter.is_none() ? std::nullopt : std::optional(to_operand(sorter)));
       },

@@ -334,7 +334,7 @@ void* Array::raw() {
 void Array::check_typed_access(DType expected) const {
   raw();  // raises if not on the host
   if (expected != dtype_) {
-    throw TypeError(fmt::format("the elements of an array of {} were asked for as {}; astype converts", name_of(dtype_),
+    throw TypeError(fmt::format("the elements of an array of {} were requested as {}; astype converts", name_of(dtype_),
                                 name_of(expected)));
   }
 }

@@ -37,9 +37,9 @@ const bool fork_handler_registered = [] {
 
 const char* why_no_compilation() noexcept {
   if (!lost.load(std::memory_order_relaxed)) return nullptr;
-  return "this process was forked while another thread was compiling, which is not here and keeps the compiler locked: "
-         "nothing can be compiled here. Compile before forking, or start processes anew (Python: multiprocessing's "
-         "spawn)";
+  return "this process was forked while another thread was compiling; that thread does not exist here, and the "
+         "compiler stays locked: nothing can be compiled. Compile before forking, or start new processes (Python: "
+         "multiprocessing's spawn)";
 }
 
 Compilation::Compilation() {

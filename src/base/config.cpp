@@ -166,20 +166,15 @@ bool has_word(std::string_view list, std::string_view word) {
 
 std::string flags_markdown() {
   std::string page =
-      "# Flags\n\n"
-      "A flag is set, the later winning over the earlier, by its default, by a file, by the environment variable "
-      "`CROTON_FLAGS`\n"
-      "(`CROTON_FLAGS=device=cuda0,floatX=float64`; a value with commas stands in quotes), by code (`set_flag`), and "
-      "for one thread\n"
-      "and scope by `change_flags`. The file is `$XDG_CONFIG_HOME/croton/crotonrc` (`~/.config/croton/crotonrc` where "
-      "the variable\n"
-      "is unset), else `~/.crotonrc`. It has lines `name = value` and comments after `#`. It is ignored, with a "
-      "warning, unless it\n"
-      "belongs to the user (or root), is not writable by everybody and has at most 64 KiB; the current folder is never "
-      "searched.\n"
-      "Programs that run with more rights than their caller (set-user-id) ignore file and environment.\n\n"
-      "*Read at* tells when a flag counts: when a graph is built, when `function` compiles, or at each call.\n\n"
-      "| Flag | Type | Default | Accepted | Read at | Meaning |\n|---|---|---|---|---|---|\n";
+      "# Flags\n\nA flag is set, in increasing priority, by its default, by a file, by the environment variable "
+      "`CROTON_FLAGS`\n(`CROTON_FLAGS=device=cuda0,floatX=float64`; a value with commas is quoted), by code "
+      "(`set_flag`), and for one thread\nand scope by `change_flags`. The file is `$XDG_CONFIG_HOME/croton/crotonrc` "
+      "(`~/.config/croton/crotonrc` where the variable\nis unset), else `~/.crotonrc`. It has lines `name = value` and "
+      "comments after `#`. It is ignored, with a warning, unless it\nbelongs to the user (or root), is not writable by "
+      "everybody and has at most 64 KiB; the current folder is never searched.\nPrograms that run with more rights "
+      "than their caller (set-user-id) ignore file and environment.\n\n*Read at* is the time at which a flag is read: "
+      "when a graph is built, when `function` compiles, or at each call.\n\n| Flag | Type | Default | Accepted | Read "
+      "at | Meaning |\n|---|---|---|---|---|---|\n";
   for (const FlagRow& row : flag_rows) {
     const std::string shown_default = row.default_value.empty() ? "" : fmt::format("`{}`", row.default_value);
     page += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", row.name, type_text(row.kind), shown_default,

@@ -109,8 +109,8 @@ RowFunction row_function_for(DType to, DType from) { return row_functions[ordina
 
 void check_conversion(DType to, DType from) {
   if (row_function_for(to, from) != nullptr) return;
-  throw TypeError(fmt::format("{} cannot be cast to {}: take the part that is meant with real, imag or abs",
-                              name_of(from), name_of(to)));
+  throw TypeError(
+      fmt::format("{} cannot be cast to {}: select a part with real, imag or abs", name_of(from), name_of(to)));
 }
 
 void convert_elements(std::span<const std::int64_t> shape, Block to, ConstBlock from) {

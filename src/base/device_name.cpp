@@ -62,7 +62,7 @@ std::uint16_t DeviceName::place() const {
 }
 
 DeviceName DeviceName::of_place(std::uint16_t place) {
-  if (place == 0) throw InternalError("a free place is no device");
+  if (place == 0) throw InternalError("a free place is not a device");
   const int number = place - 1;
   return {static_cast<Kind>(number / max_devices), number % max_devices};
 }

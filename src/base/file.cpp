@@ -201,7 +201,7 @@ class PrivatePath {
   void follow(int link, const struct stat& status, const fs::path& path) {
     const bool of_administrator =
         status.st_uid == 0 && status_.st_uid == 0 && (::geteuid() != 0 || walked_path_ == "/");
-    if (!of_administrator) refuse(path, "is a symbolic link; give the path that it stands for");
+    if (!of_administrator) refuse(path, "is a symbolic link; give the path that it points to");
     constexpr int most = 40;  // as many as the kernel follows
     if (++links_ > most) fail("follow the links of", path, ELOOP);
     const fs::path target = target_of(link, path);

@@ -297,10 +297,9 @@ Headroom::Headroom(std::size_t bytes, std::string_view work) : bytes_(bytes) {
       trim_memory();
       trimmed = true;
     } else {
-      throw OutOfMemory(
-          fmt::format("{} takes up to {}, which this process cannot have: it has a limit (ulimit -v), or "
-                      "the system has no more",
-                      work, bytes_text(bytes)));
+      throw OutOfMemory(fmt::format(
+          "{} needs up to {}, which this process cannot get: it has a limit (ulimit -v), or the system has no more",
+          work, bytes_text(bytes)));
     }
   }
   headrooms().bytes += bytes;

@@ -20,7 +20,7 @@
 namespace croton::base {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "elements are written as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "elements are written as they are in memory");
 
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::size_t most_axes = 64;

@@ -170,7 +170,7 @@ NumpyRandom NumpyRandom::from_state(const Array& state) {
   const Array host = state.to_host().contiguous();
   const std::span<const std::uint32_t> from = host.data<std::uint32_t>();
   if (from[position_place] > word_count) refuse(fmt::format("has position {}", from[position_place]));
-  if (from[has_spare_place] > 1) refuse(fmt::format("has {} where 0 or 1 stands", from[has_spare_place]));
+  if (from[has_spare_place] > 1) refuse(fmt::format("has {} where 0 or 1 is expected", from[has_spare_place]));
   const auto kept = std::bit_cast<double>(std::uint64_t{from[spare_place + 1]} << 32 | from[spare_place]);
   if (from[has_spare_place] == 1 && !std::isfinite(kept)) refuse(fmt::format("keeps the normal number {}", kept));
   // The recurrence uses one bit of the first word. From zeros it gives only zeros, and rejection would not end.
@@ -496,8 +496,8 @@ Array NumpyRandom::choice(std::int64_t population, std::int64_t count, bool repl
     const std::span<double> values = weights.data<double>();
     const auto possible = std::ranges::count_if(values, [](double p) { return p > 0; });
     if (!replace && possible < count) {
-      throw ValueError(fmt::format("a choice of {} different numbers, of which only {} have a probability above 0",
-                                   count, possible));
+      throw ValueError(
+          fmt::format("a choice of {} different numbers, but only {} have a probability above 0", count, possible));
     }
     if (replace) {
       draw_by_weights(values, to);

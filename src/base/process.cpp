@@ -100,7 +100,7 @@ ProgramResult run_program(const std::filesystem::path& program, const std::vecto
   if (started != 0) fail(program, "it does not start", started);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) fail(program, "its end was not seen", errno);
+    if (errno != EINTR) fail(program, "its exit status is unknown", errno);
   }
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), content_of(out), content_of(errors)};
 }

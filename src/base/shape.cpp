@@ -23,8 +23,8 @@ std::int64_t element_count(std::span<const std::int64_t> shape, DType dtype) {
     }
     const auto product = checked_mul(bytes_without_zeros, size);
     if (!product) {
-      throw ShapeError(fmt::format("shape {} of {} asks for more bytes than can be counted (2^63 - 1)",
-                                   shape_text(shape), name_of(dtype)));
+      throw ShapeError(fmt::format("shape {} of {} needs more bytes than can be counted (2^63 - 1)", shape_text(shape),
+                                   name_of(dtype)));
     }
     bytes_without_zeros = *product;
   }

@@ -143,7 +143,7 @@ std::vector<Variable> vectorize(const std::vector<Variable>& outputs,
         fmt::format("vectorize ({}): no input is given as a batch; at least one is needed", builder::describe(where)));
   for (const auto& [old, with] : batched) {
     if (with.rank() != old.rank() + 1) fail(old, with, "a batch has one more axis, the first");
-    if (with.dtype() != old.dtype()) fail(old, with, "a batch has the dtype of what it stands for");
+    if (with.dtype() != old.dtype()) fail(old, with, "a batch has the dtype of the variable that it replaces");
     for (int axis = 0; axis < old.rank(); ++axis) {
       if (old.type().broadcasts(axis) && !with.type().broadcasts(axis + 1))
         fail(old, with, fmt::format("axis {} must keep its stated size of 1", axis));

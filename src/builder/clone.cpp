@@ -47,7 +47,7 @@ std::vector<Variable> clone(const std::vector<Variable>& outputs,
     if (!from.defined() || !to.defined())
       throw TypeError(fmt::format("clone ({}): an empty Variable was given", builder::describe(where)));
     if (from.dtype() != to.dtype() || from.rank() != to.rank()) {
-      throw TypeError(fmt::format("clone ({}): {} cannot stand in for {}: dtype and number of dimensions must agree",
+      throw TypeError(fmt::format("clone ({}): {} cannot replace {}: dtype and number of dimensions must agree",
                                   builder::describe(where), builder::describe(to), builder::describe(from)));
     }
     if (!all.emplace(from.node(), to).second)

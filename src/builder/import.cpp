@@ -93,7 +93,7 @@ class Importer {
             push(input);             // may move the stack: `node` and `next` are not used after this
           } else if (!at->second) {  // open, so it is on the stack below this node
             throw ValueError(
-                fmt::format("function ({}): givens: what stands in for {} depends on it; replace it by something else",
+                fmt::format("function ({}): givens: the replacement of {} depends on it; use another replacement",
                             describe(request_.where), describe(input)));
           }
           continue;

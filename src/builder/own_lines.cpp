@@ -21,8 +21,7 @@ bool is_own_line(Where where) {
 
 void check_line(std::string_view op, Where where) {
   if (!base::config().verify || !is_own_line(where)) return;
-  throw InternalError(fmt::format("a node '{}' is said to come from a line of Croton, not of the user's program", op),
-                      where);
+  throw InternalError(fmt::format("a node '{}' has a line of Croton, not of the user's program", op), where);
 }
 
 }  // namespace croton::builder

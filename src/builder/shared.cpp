@@ -45,8 +45,8 @@ Type type_of(const Array& value, const std::vector<bool>& broadcastable) {
   Type type{value.dtype(), Sizes(value.shape().size(), unknown_size)};
   if (broadcastable.empty()) return type;
   if (broadcastable.size() != type.rank())
-    throw TypeError(fmt::format("shared: {} axes are said to broadcast or not; the value has {}", broadcastable.size(),
-                                type.rank()));
+    throw TypeError(
+        fmt::format("shared: broadcastable has {} axes; the value has {}", broadcastable.size(), type.rank()));
   for (std::size_t axis = 0; axis < broadcastable.size(); ++axis) {
     if (broadcastable[axis]) type.shape[axis] = 1;
   }
@@ -57,7 +57,7 @@ Type type_of(const Array& value, const std::vector<bool>& broadcastable) {
 void check_sizes(const Type& type, const Array& value, const std::string& what) {
   for (std::size_t axis = 0; axis < type.rank(); ++axis) {
     if (type.shape[axis] == unknown_size || type.shape[axis] == value.shape()[axis]) continue;
-    throw ShapeError(fmt::format("{}: axis {} has the size {} for good; the value has {}", what, axis, type.shape[axis],
+    throw ShapeError(fmt::format("{}: axis {} always has size {}; the value has size {}", what, axis, type.shape[axis],
                                  value.shape()[axis]));
   }
 }
@@ -203,7 +203,7 @@ std::vector<std::pair<Variable, Variable>> default_update_inputs(const Node& sha
   for (const auto& [inside, weak] : shared.shared->placeholders) {
     const std::shared_ptr<Node> kept = weak.lock();
     if (!kept)
-      throw ValueError(fmt::format("the default update of {} ({}) needs {}, of which no handle is left", shared.name,
+      throw ValueError(fmt::format("the default update of {} ({}) needs {}, which has no handle any more", shared.name,
                                    describe(shared.where), describe(inside)));
     inputs.emplace_back(inside, Variable(kept));
   }

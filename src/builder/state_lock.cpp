@@ -14,10 +14,10 @@ void StateLock::renew() {
   const std::uint32_t now = base::fork_generation();
   if (generation_.load(std::memory_order_relaxed) == now) return;
   if (writer_.load(std::memory_order_relaxed) != std::thread::id()) {
-    throw Error(fmt::format(
-        "{} was being updated when this process was forked: its value here may be half of one. Fork before calls "
-        "begin, or start processes anew (Python: multiprocessing's spawn)",
-        variable_));
+    throw Error(
+        fmt::format("{} was being updated when this process was forked: its value here may be incomplete. Fork before "
+                    "calls begin, or start new processes (Python: multiprocessing's spawn)",
+                    variable_));
   }
   // A mutex that is held by a thread of the parent cannot be unlocked or destroyed, so a new one is constructed
   // over it.
@@ -29,9 +29,8 @@ void StateLock::throw_on_self_deadlock() const {
   const bool writes = writer_.load(std::memory_order_relaxed) == std::this_thread::get_id();
   if (!writes && std::ranges::find(held_for_reading(), this) == held_for_reading().end()) return;
   throw Error(
-      fmt::format("{} is {} by a call in this thread, in a callback (HostOp) or signal handler of which it cannot be "
-                  "{}: that would "
-                  "wait for itself",
+      fmt::format("{} is {} by a call in this thread, so it cannot be {} in a callback (HostOp) or signal handler of "
+                  "that call, which would wait for itself",
                   variable_, writes ? "being updated" : "being read", writes ? "used" : "updated"));
 }
 

@@ -39,7 +39,7 @@ Array convert(const InputRules& rules, const Argument& argument) {
   if (array.dtype() == type.dtype) return array;
   if (rules.strict) refuse("the input is strict: pass exactly its dtype");
   if (is_complex(array.dtype()) && !is_complex(type.dtype))
-    refuse("complex numbers are not taken; pass the part that is meant");
+    refuse("complex numbers are not accepted; pass a part of them, such as real or imag");
   if (rules.allow_downcast.value_or(false) || can_cast_safely(array.dtype(), type.dtype))
     return array.astype(type.dtype);
   if (argument.is_number()) {

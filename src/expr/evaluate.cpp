@@ -338,14 +338,14 @@ Array host_result(const Op& op, const Attrs& attrs, const std::vector<Array>& gi
   const std::size_t output = attrs.index("output"), promised = attrs.index("outputs");
   const std::string who = line.empty() ? std::string(op.name) : fmt::format("{} ({})", op.name, line);
   if (given.size() != promised)
-    throw TypeError(fmt::format("{}: gave {} result(s), where {} were promised", who, given.size(), promised));
+    throw TypeError(fmt::format("{}: gave {} result(s), where {} were declared", who, given.size(), promised));
   const Array& value = given[output];
   if (value.dtype() != dtype) {
     throw TypeError(
-        fmt::format("{}: result {} is {}, where {} was promised", who, output, name_of(value.dtype()), name_of(dtype)));
+        fmt::format("{}: result {} is {}, where {} was declared", who, output, name_of(value.dtype()), name_of(dtype)));
   }
   if (value.shape() != shape) {
-    throw ShapeError(fmt::format("{}: result {} has the shape {}, where {} was promised", who, output,
+    throw ShapeError(fmt::format("{}: result {} has the shape {}, where {} was declared", who, output,
                                  base::shape_text(value.shape()), base::shape_text(shape)));
   }
   return value;

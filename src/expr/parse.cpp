@@ -369,7 +369,7 @@ class GraphParser {
         return at->second;
       }
       case Term::Form::computed:
-        Lexer::error("braces belong into rules only", where);
+        Lexer::error("only rules have braces", where);
       case Term::Form::call:
         break;
     }

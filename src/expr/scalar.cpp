@@ -124,7 +124,7 @@ bool moves_elements(Kind kind) {
 
 MapInfo::Types MapInfo::types(std::span<const DType> inputs) const {
   if (std::ranges::none_of(inputs, is_complex)) return real_types(inputs);
-  if (complex == nullptr) throw TypeError("complex numbers are not taken; take real, imag, abs or angle of them");
+  if (complex == nullptr) throw TypeError("complex numbers are not accepted; take real, imag, abs or angle of them");
   return complex->types(inputs);
 }
 
@@ -137,7 +137,7 @@ void refuse_complex(const Op& op, const InferContext& context) {
   const auto complex = [](const InferredType& input) { return is_complex(input.dtype); };
   if (std::ranges::none_of(context.inputs, complex)) return;
   if (op.kind == Kind::Map || op.takes_complex || op.expand_at_import || moves_elements(op.kind)) return;
-  context.type_error("complex numbers are not taken; take real, imag, abs or angle of them");
+  context.type_error("complex numbers are not accepted; take real, imag, abs or angle of them");
 }
 
 bool is_exact(const Op& op, std::span<const Scalar> operands, DType result) {

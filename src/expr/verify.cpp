@@ -60,7 +60,7 @@ std::string broken_by_type(const Arena& arena, Arena& scratch, NodeId id) {
 std::string broken_by_node(const Graph& graph, Arena& scratch, NodeId id) {
   const Arena& arena = graph.arena;
   for (const NodeId input : arena.inputs(id)) {
-    if (input >= id) return "what a node reads comes before it";
+    if (input >= id) return "the inputs of a node come before it";
   }
   for (const NodeId dim : arena.type(id).shape) {
     if (dim >= id) return "the sizes of a node come before it";
@@ -119,7 +119,7 @@ std::string broken_promise(const Graph& graph) {
 
 void verify(const Graph& graph) {
   const std::string promise = broken_promise(graph);
-  if (!promise.empty()) throw InternalError(fmt::format("a graph breaks a promise: {}", promise));
+  if (!promise.empty()) throw InternalError(fmt::format("a graph violates an invariant: {}", promise));
 }
 
 }  // namespace croton::expr

@@ -22,7 +22,7 @@
 namespace croton::io {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "numbers are written as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "numbers are written as they are in memory");
 
 /// The fields of one message.
 class Message {

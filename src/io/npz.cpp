@@ -97,7 +97,7 @@ void read_exactly(zip_file_t* member, std::span<std::byte> into) {
   while (!into.empty()) {
     const zip_int64_t count = zip_fread(member, into.data(), into.size());
     if (count < 0) fault(zip_file_strerror(member));
-    if (count == 0) fault("it ends before the size that the archive says");
+    if (count == 0) fault("it is shorter than the size that the archive states");
     into = into.subspan(base::to_size(count));
   }
 }
@@ -116,7 +116,7 @@ Array read_array(zip_t* archive, const zip_stat_t& status) {
     char more = 0;
     const zip_int64_t count = zip_fread(member.get(), &more, 1);
     if (count < 0) fault(zip_file_strerror(member.get()));
-    if (count > 0) fault("it goes on behind the size that the archive says");
+    if (count > 0) fault("it is longer than the size that the archive states");
   });
 }
 
@@ -153,7 +153,7 @@ NamedArrays parse(std::span<const std::byte> content) {
     name.resize(name.size() - suffix.size());
     try {
       if (const std::string_view reason = why_invalid(name); !reason.empty()) fault(fmt::format("its name {}", reason));
-      if (!names.insert(name).second) fault("its name stands there twice");
+      if (!names.insert(name).second) fault("its name occurs twice");
       check_member(status);
       // Members that share bytes would let a small file become large.
       compressed += status.comp_size;

@@ -29,7 +29,7 @@ namespace {
 using Json = nlohmann::json;
 using Metadata = std::map<std::string, std::string>;
 
-static_assert(std::endian::native == std::endian::little, "elements are written as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "elements are written as they are in memory");
 
 constexpr std::size_t most_header_bytes = 100'000'000;
 constexpr std::size_t most_axes = 64;
@@ -90,9 +90,9 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
 
   bool key(std::string& key) override {
     if (place_ == Place::header && !names_.insert(key).second)
-      fault(fmt::format("{} stands in the header twice", shown(key)));
+      fault(fmt::format("{} is in the header twice", shown(key)));
     if (place_ == Place::metadata && metadata.contains(key))
-      fault(fmt::format("{} stands in \"__metadata__\" twice", shown(key)));
+      fault(fmt::format("{} is in \"__metadata__\" twice", shown(key)));
     key_ = std::move(key);
     return true;
   }
@@ -132,7 +132,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
         fault(entry.name, "a size is over 2^63 - 1");
     } else {
       if (numbers_.size() != 2)
-        fault(entry.name, fmt::format("\"data_offsets\" has {} numbers in place of two", numbers_.size()));
+        fault(entry.name, fmt::format("\"data_offsets\" has {} numbers instead of two", numbers_.size()));
       once(entry.offsets) = {numbers_[0], numbers_[1]};
     }
     return true;
@@ -144,14 +144,14 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   bool number_float(double, const std::string&) override { refuse("a number with a fraction or an exponent"); }
   bool binary(Json::binary_t&) override { refuse("binary data"); }
   bool parse_error(std::size_t position, const std::string&, const Json::exception&) override {
-    fault(fmt::format("byte {} of the header is not what JSON in UTF-8 may have there", position));
+    fault(fmt::format("byte {} of the header is not valid in JSON in UTF-8", position));
   }
 
  private:
   enum class Place { outside, header, metadata, entry, list };
 
   [[noreturn]] void refuse(std::string_view what) const {
-    const std::string text = fmt::format("{} stands where the format has none", what);
+    const std::string text = fmt::format("{} is not allowed there", what);
     if (place_ == Place::outside) fault(text);
     if (place_ == Place::header) fault(key_, text);
     if (place_ == Place::metadata) fault(fmt::format("\"__metadata__\", {}: {}", shown(key_), text));
@@ -161,7 +161,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   /// The field, which must not have a value yet.
   template <class T>
   std::optional<T>& once(std::optional<T>& field) const {
-    if (field) fault(entries.back().name, fmt::format("{} stands there twice", shown(key_)));
+    if (field) fault(entries.back().name, fmt::format("{} occurs twice", shown(key_)));
     return field;
   }
 

@@ -122,7 +122,7 @@ std::string broken_promise(const Kernel& kernel) {
     stored[store.operand] = true;
   }
   for (std::size_t p = 0; p < kernel.operands.size(); ++p) {
-    if (kernel.operands[p].written && !stored[p]) return "what is written has a store";
+    if (kernel.operands[p].written && !stored[p]) return "a written operand has a store";
     if (p > 0 && kernel.operands[p - 1].written && !kernel.operands[p].written)
       return "read operands come before written ones";
   }
@@ -139,7 +139,7 @@ std::string broken_promise(const Kernel& kernel) {
 
 void verify(const Kernel& kernel) {
   const std::string promise = broken_promise(kernel);
-  if (!promise.empty()) throw InternalError(fmt::format("a kernel breaks a promise: {}", promise));
+  if (!promise.empty()) throw InternalError(fmt::format("a kernel violates an invariant: {}", promise));
 }
 
 }  // namespace croton::kernel

@@ -47,7 +47,7 @@ class KernelParser {
       skip_newlines();
     }
     if (const std::string promise = broken_promise(kernel_); !promise.empty())
-      lexer_.error("the kernel is not sound: " + promise);
+      lexer_.error("the kernel is invalid: " + promise);
     return std::move(kernel_);
   }
 
@@ -120,7 +120,7 @@ class KernelParser {
         lexer_.expect("[");
         const std::int64_t rank = integer();
         if (!base::is_index(rank, max_rank + 1))
-          lexer_.error(fmt::format("a rank of {}; 0 to {} are taken", rank, max_rank));
+          lexer_.error(fmt::format("a rank of {}; 0 to {} are accepted", rank, max_rank));
         lexer_.expect("]");
         kernel_.operands.push_back({dtype, base::to_size(rank), written});
       }

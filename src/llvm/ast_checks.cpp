@@ -35,7 +35,7 @@ class AstChecks : public clang::ASTConsumer, public clang::RecursiveASTVisitor<A
     }
     depths_[record->getCanonicalDecl()] = depth;
     if (depth > max_base_depth && !is_too_deep_) {
-      reject(record->getLocation(), "a class with more than 256 bases below each other", "Clang has no stack for that");
+      reject(record->getLocation(), "a class with more than 256 nested bases", "Clang has no stack for that");
       is_too_deep_ = true;
     }
     return true;
@@ -80,7 +80,7 @@ class AstChecks : public clang::ASTConsumer, public clang::RecursiveASTVisitor<A
         case clang::attr::Naked:
           reject(attribute->getLocation().isValid() ? attribute->getLocation() : declaration->getLocation(),
                  "the attribute '" + std::string(attribute->getSpelling()) + "'",
-                 "a kernel has no such thing on a GPU, or not from its text");
+                 "kernels on a GPU do not have it, or do not define it");
           break;
         case clang::attr::NoDebug:
           // Also if a macro of the simulator, used in the user's text, adds it.

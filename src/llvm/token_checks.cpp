@@ -81,7 +81,7 @@ void TokenChecks::ExecuteAction() {
                                                         "%0 is not simulated: such names are the simulator's");
   const unsigned too_deep = diagnostics.getCustomDiagID(
       clang::DiagnosticsEngine::Error,
-      "more than %0 statements and operators inside of each other (a chain of else counts as such) are not compiled");
+      "more than %0 nested statements and operators (a chain of else counts as nesting) are not compiled");
   preprocessor.EnterMainSourceFile();
   Nesting nesting;
   clang::Token token;

@@ -1,4 +1,4 @@
-// Activations as layers, with numbers of their own or slopes that are learnt.
+// Activations as layers, with parameters that are given or learnt.
 #include <croton/activations.hpp>
 #include <croton/nn/layers.hpp>
 #include <croton/ops.hpp>
@@ -29,19 +29,19 @@ class ActivationDefinition : public LayerDefinition {
   Activation activation_;
 };
 
-/// "ReLU" and the like, which have a number that is at least 0.
-class NumberedDefinition : public ActivationDefinition {
+/// An activation with parameters that are at least 0, such as the slope of LeakyReLU.
+class ParameterActivation : public ActivationDefinition {
  public:
-  NumberedDefinition(const std::string& type, const Activation& activation, double number, const std::string& what,
-                     const std::string& name)
+  ParameterActivation(const std::string& type, const Activation& activation, double number, const std::string& what,
+                      const std::string& name)
       : ActivationDefinition(activation, name, type) {
-    demand(number, what);
+    check_parameter(number, what);
   }
 
  protected:
-  void demand(double number, const std::string& what) const {
+  void check_parameter(double number, const std::string& what) const {
     if (!(number >= 0 && std::isfinite(number)))
-      refuse(fmt::format("{} is {}, where at least 0 is taken, and finite", what, number));
+      refuse(fmt::format("{} is {}; it is at least 0, and finite", what, number));
   }
 };
 
@@ -50,7 +50,7 @@ Activation relu_of(const ReLUOptions& options) {
   return Activation(
       [options](const Variable& x) {
         const auto number = [&](double value) { return builder::number(value, x); };
-        // NaN is not below the threshold and passes; at the threshold the gradient is that below it.
+        // NaN is not below the threshold, so it passes; at the threshold the gradient is that of the side below.
         const Variable below =
             options.negative_slope == 0 ? number(0) : number(options.negative_slope) * (x - number(options.threshold));
         const Variable y = where(x <= number(options.threshold), below, x);
@@ -59,12 +59,12 @@ Activation relu_of(const ReLUOptions& options) {
       "relu");
 }
 
-class ReLUDefinition : public NumberedDefinition {
+class ReLUDefinition : public ParameterActivation {
  public:
   explicit ReLUDefinition(const ReLUOptions& options)
-      : NumberedDefinition("ReLU", relu_of(options), options.negative_slope, "negative_slope", options.name) {
-    demand(options.threshold, "threshold");
-    demand(options.max_value.value_or(0), "max_value");
+      : ParameterActivation("ReLU", relu_of(options), options.negative_slope, "negative_slope", options.name) {
+    check_parameter(options.threshold, "threshold");
+    check_parameter(options.max_value.value_or(0), "max_value");
   }
 };
 
@@ -86,7 +86,7 @@ class PReLUDefinition : public LayerDefinition {
   }
   Flow call(const std::vector<Flow>& inputs, CallContext&) override {
     const Variable x = in_floats(inputs[0].value);
-    // At 0 the gradient is that of 0.
+    // At 0 both branches are the constant 0, so the gradient is 0.
     const Variable above = where(x <= builder::number(0, x), 0, x), below = where(x < builder::number(0, x), x, 0);
     return {above + value_of(alpha_) * below, inputs[0].mask};
   }
@@ -95,7 +95,7 @@ class PReLUDefinition : public LayerDefinition {
   Sizes slopes(const Shape& shape) const {
     Sizes sizes = shape;
     for (const int axis : options_.shared_axes) {
-      const std::optional<std::size_t> at = axis_behind_batch(axis, shape.size());
+      const std::optional<std::size_t> at = axis_after_batch(axis, shape.size());
       if (!at)
         refuse(fmt::format("no axis {} in the batch and {} axes; the batch is always shared", axis, shape.size()));
       sizes[*at] = 1;
@@ -114,12 +114,12 @@ ActivationLayer::ActivationLayer(const Activation& activation, const std::string
     : Layer(make_layer_at<ActivationDefinition>(where, activation, name)) {}
 ReLU::ReLU(const ReLUOptions& options, Where where) : Layer(make_layer_at<ReLUDefinition>(where, options)) {}
 LeakyReLU::LeakyReLU(double negative_slope, const std::string& name, Where where)
-    : Layer(make_layer_at<NumberedDefinition>(
+    : Layer(make_layer_at<ParameterActivation>(
           where, "LeakyReLU",
           Activation([negative_slope](const Variable& x) { return nnet::leaky_relu(x, negative_slope); }, "leaky_relu"),
           negative_slope, "negative_slope", name)) {}
 ELU::ELU(double alpha, const std::string& name, Where where)
-    : Layer(make_layer_at<NumberedDefinition>(
+    : Layer(make_layer_at<ParameterActivation>(
           where, "ELU", Activation([alpha](const Variable& x) { return nnet::elu(x, alpha); }, "elu"), alpha, "alpha",
           name)) {}
 PReLU::PReLU(const PReLUOptions& options, Where where) : Layer(make_layer_at<PReLUDefinition>(where, options)) {}

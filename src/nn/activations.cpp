@@ -9,7 +9,7 @@ namespace croton::nn {
 namespace {
 
 using Make = Variable (*)(const Operand& x);
-/// NaN is not below 0 and passes; at 0 the gradient is that of the constant.
+/// NaN is not below 0, so it passes; at 0 the gradient is 0, that of the constant.
 Variable relu(const Operand& x) { return where(x <= 0, 0, x); }
 
 constexpr Named<Make> activations[] = {
@@ -48,7 +48,7 @@ constexpr Named<Make> activations[] = {
 }  // namespace
 
 Activation::Activation(std::string_view name) : name_(name.empty() ? "linear" : name) {
-  // Errors name the line that made x.
+  // The op gets the line of x, which errors name.
   function_ = [make = by_name(std::span<const Named<Make>>(activations), name_, "activation")](const Variable& x) {
     const builder::OriginScope origin(x.where());
     return make(x);

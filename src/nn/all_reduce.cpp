@@ -18,11 +18,11 @@
 namespace croton::nn {
 namespace {
 
-// Below so many bytes the number of messages counts, not their size.
-constexpr std::size_t least_scattered = std::size_t{1} << 15;
+// Below this number of bytes the cost depends on the number of messages, not on their size.
+constexpr std::size_t min_scattered_bytes = std::size_t{1} << 15;
 
-/// The values one behind another.
-Variable joined(const std::vector<Variable>& values) {
+/// The values as one vector; a single value stays as it is.
+Variable flattened(const std::vector<Variable>& values) {
   if (values.size() == 1) return values[0];
   std::vector<Variable> flat;
   flat.reserve(values.size());
@@ -30,8 +30,8 @@ Variable joined(const std::vector<Variable>& values) {
   return concatenate(flat);
 }
 
-/// And apart again, each in the shape of its like.
-std::vector<Variable> parted(const Variable& all, const std::vector<Variable>& like) {
+/// The inverse of flattened(): values with the shapes of `like`.
+std::vector<Variable> split_like(const Variable& all, const std::vector<Variable>& like) {
   if (like.size() == 1 && all.rank() == like[0].rank()) return {all};
   std::vector<Variable> values;
   Variable begin = constant(Array(std::int64_t{0}));
@@ -44,8 +44,8 @@ std::vector<Variable> parted(const Variable& all, const std::vector<Variable>& l
   return values;
 }
 
-/// The sums of some values over ranges of shards. Each is computed on the device that has the range, or else on every
-/// one that asks for it; what is sent is sent once, all values as one array.
+/// The sums of some values over ranges of shards. A sum is computed on the device that has the whole range, or else on
+/// every device that needs it. Each transfer is made once and sends all values as one array.
 class SumTree {
  public:
   using Values = std::vector<Variable>;
@@ -54,12 +54,12 @@ class SumTree {
       : by_shard_(by_shard), rows_(rows), name_(std::move(name)), shards_(shards) {}
 
   Values on(std::uint16_t device) {
-    return shards_.count() == 1 ? counted(0, 1, device) : sum(0, shards_.count(), device);
+    return shards_.count() == 1 ? masked_sum(0, 1, device) : sum(0, shards_.count(), device);
   }
 
-  /// The sums on each device, by Rabenseifner's scheme (2004): each device adds up one piece of all values, of `size`
-  /// elements together, and sends it to the others. Of D devices each sends 2 (D - 1) / D of the bytes, where it sends
-  /// D - 1 times as many when each adds up everything.
+  /// The sums on each device, by Rabenseifner's scheme (2004): each device adds up one piece of the values, which have
+  /// `size` elements in total, and sends it to the others. Each of D devices sends 2 (D - 1) / D of the bytes; if each
+  /// device added up everything, it would send D - 1 times the bytes.
   std::vector<Values> scattered(std::int64_t size) {
     const std::int64_t count = std::ssize(shards_.devices);
     std::vector<std::vector<Variable>> pieces(shards_.devices.size());  // [device][piece]
@@ -71,13 +71,14 @@ class SumTree {
     std::vector<Values> sums;
     for (std::size_t d = 0; d < pieces.size(); ++d) {
       const builder::PlaceScope place(shards_.devices[d]);
-      sums.push_back(parted(concatenate(pieces[d]), by_shard_[0]));
+      sums.push_back(split_like(concatenate(pieces[d]), by_shard_[0]));
     }
     return sums;
   }
 
  private:
-  using Key = std::tuple<std::size_t, std::size_t, std::uint16_t>;  // a range of shards, and the device it is for
+  using Key =
+      std::tuple<std::size_t, std::size_t, std::uint16_t>;  // a range of shards, and the device that needs its sum
 
   Values sum(std::size_t begin, std::size_t end, std::uint16_t device) {
     const std::uint16_t owner = shards_.place(begin);
@@ -87,7 +88,7 @@ class SumTree {
       return sums_[key] = sent(sum(begin, end, owner), owner, device);
     if (end - begin == 1) return by_shard_[begin];
     const std::size_t middle = begin + (end - begin + 1) / 2;
-    const Values first = counted(begin, middle, device), second = counted(middle, end, device);
+    const Values first = masked_sum(begin, middle, device), second = masked_sum(middle, end, device);
     const builder::PlaceScope place(device);
     Values sums;
     for (std::size_t i = 0; i < first.size(); ++i)
@@ -104,7 +105,7 @@ class SumTree {
     if (owner == shards_.place(end - 1)) {
       const Values whole = this->sum(begin, end, owner);
       const builder::PlaceScope place(owner);
-      sum = joined(whole);
+      sum = flattened(whole);
       if (whole.size() == 1) sum = flatten(sum);
       sum = sent({sum[slice(piece.begin, piece.end)]}, owner, device)[0];
     } else {
@@ -114,15 +115,15 @@ class SumTree {
       const builder::PlaceScope place(device);
       sum = builder::apply(expr::Core::ordered_add, {first, second}, {}, first.where());
     }
-    return end - begin == 1 ? counted({sum}, begin, device)[0] : sum;
+    return end - begin == 1 ? masked({sum}, begin, device)[0] : sum;
   }
 
-  /// The sum, to be read on the device itself. A shard's own value is sent as it is and becomes 0 there where it does
-  /// not count: in front of sending that would be a kernel of its own.
-  Values counted(std::size_t begin, std::size_t end, std::uint16_t device) {
-    return end - begin == 1 ? counted(sum(begin, end, device), begin, device) : sum(begin, end, device);
+  /// The sum on the device, where a shard without rows counts as 0. Its value is masked after the transfer: before, the
+  /// mask would need a separate kernel.
+  Values masked_sum(std::size_t begin, std::size_t end, std::uint16_t device) {
+    return end - begin == 1 ? masked(sum(begin, end, device), begin, device) : sum(begin, end, device);
   }
-  Values counted(Values values, std::size_t shard, std::uint16_t device) {
+  Values masked(Values values, std::size_t shard, std::uint16_t device) {
     if (rows_.empty()) return values;
     const builder::PlaceScope place(device);
     const Variable counts = rows_[shard] > constant(Array(std::int64_t{0}));
@@ -133,10 +134,10 @@ class SumTree {
   Values sent(const Values& values, std::uint16_t owner, std::uint16_t device) {
     if (device == 0 || device == owner) return values;
     const builder::PlaceScope from(owner);
-    Variable all = transfer(joined(values), base::DeviceName::of_place(device).to_string(), values[0].where());
+    Variable all = transfer(flattened(values), base::DeviceName::of_place(device).to_string(), values[0].where());
     all.named(name_);
     const builder::PlaceScope to(device);
-    return parted(all, values);
+    return split_like(all, values);
   }
 
   const std::vector<Values>& by_shard_;
@@ -146,7 +147,7 @@ class SumTree {
   std::map<Key, Values> sums_;
 };
 
-/// Of all values, where their sizes are known.
+/// The bytes of all values, if their sizes are known.
 std::optional<std::size_t> bytes_of(const std::vector<Variable>& values) {
   std::size_t bytes = 0;
   for (const Variable& value : values) {
@@ -160,8 +161,8 @@ std::optional<std::size_t> bytes_of(const std::vector<Variable>& values) {
   return bytes;
 }
 
-/// Numbers of 16 bits as float32. A kernel computes with more bits than it stores, so that a value of theirs would be
-/// another one where it is read from memory than where it was made.
+/// The values, with floats of 16 bits as float32. A kernel computes with more bits than it stores, so a 16-bit value
+/// that is read from memory may differ from the value in the kernel that computed it.
 std::vector<std::vector<Variable>> widened(const std::vector<std::vector<Variable>>& by_shard, const Shards& shards) {
   if (shards.count() == 1) return by_shard;
   std::vector<std::vector<Variable>> all = by_shard;
@@ -175,7 +176,7 @@ std::vector<std::vector<Variable>> widened(const std::vector<std::vector<Variabl
   return all;
 }
 
-/// Positions of values that are sent as one array, the last ones first.
+/// Positions of the values of each array that is sent, the last values first.
 std::vector<std::vector<std::size_t>> buckets_of(const std::vector<Variable>& values, std::size_t most) {
   std::vector<std::vector<std::size_t>> buckets;
   std::size_t room = 0;
@@ -200,9 +201,9 @@ Variable ordered_sum(const std::vector<Variable>& by_shard, const std::string& n
   std::vector<std::vector<Variable>> values;
   values.reserve(by_shard.size());
   for (const Variable& value : by_shard) values.push_back({value});
-  const std::vector<Variable> all_count;
+  const std::vector<Variable> no_rows;  // every shard counts
   const builder::OriginScope origin(by_shard[0].where());
-  return SumTree(values, all_count, name, shards).on(device)[0];
+  return SumTree(values, no_rows, name, shards).on(device)[0];
 }
 
 std::vector<std::vector<Variable>> all_reduce(const ShardValues& values, const Shards& shards) {
@@ -219,7 +220,7 @@ std::vector<std::vector<Variable>> all_reduce(const ShardValues& values, const S
     const builder::OriginScope origin(picked[0][0].where());
     SumTree tree(picked, rows, std::move(name), shards);
     const std::optional<std::size_t> bytes = bytes_of(picked[0]);
-    const bool in_pieces = shards.devices.size() > 2 && bytes && *bytes >= least_scattered;
+    const bool in_pieces = shards.devices.size() > 2 && bytes && *bytes >= min_scattered_bytes;
     std::vector<std::vector<Variable>> here;
     if (in_pieces) {
       here = tree.scattered(static_cast<std::int64_t>(*bytes / size_of(picked[0][0].dtype())));

@@ -1,5 +1,5 @@
-// Sums over the shards of a batch, in an order that the number of shards alone says: a tree that halves them. So the
-// bits of a sum do not depend on which devices the shards are on.
+// Sums over the shards of a batch, by a binary tree whose shape depends only on the number of shards. So the bits of a
+// sum do not depend on the devices of the shards.
 #pragma once
 
 #include <croton/variable.hpp>
@@ -11,33 +11,33 @@
 
 namespace croton::nn {
 
-/// Where the shards of a batch are computed. A place is a number of base/device_name.hpp, 0 any device.
+/// The devices of the shards of a batch, as places of base/device_name.hpp; place 0 is any device.
 struct Shards {
   std::vector<std::uint16_t> devices{0};
-  std::vector<std::size_t> device_of{0};  // of each shard; neighbours are on one device
-  std::uint16_t main_device = 0;          // where what all shards give is put together
+  std::vector<std::size_t> device_of{0};  // of each shard: an index of `devices`, ascending
+  std::uint16_t main_device = 0;          // where the results of all shards are combined
   std::size_t bucket_bytes = std::size_t{1} << 20;
 
   std::size_t count() const { return device_of.size(); }
   std::uint16_t place(std::size_t shard) const { return devices[device_of[shard]]; }
 };
 
-/// The sum of a value that each shard has, on one device. A device adds up its own shards and sends one sum, where the
-/// tree allows it. What is sent is called by the name.
+/// The sum of one value of each shard, on one device. Where the tree allows it, a device adds up its own shards and
+/// sends one sum. Transferred values get the name.
 Variable ordered_sum(const std::vector<Variable>& by_shard, const std::string& name, const Shards& shards,
                      std::uint16_t device);
 
-/// Values of which each shard has one, and what they are called.
+/// Values of each shard to be summed, and their names.
 struct ShardValues {
-  std::vector<std::vector<Variable>> by_shard;  // [shard][value]; empty ones are empty in each
-  std::string what;                             // "gradients"
-  std::vector<std::string> names;               // "w", "b": they are sent as "gradients of w, b"
-  std::vector<Variable> rows;                   // of the shards: those without rows count as 0; empty: all count
+  std::vector<std::vector<Variable>> by_shard;  // [shard][value]; a value is empty in all shards or in none
+  std::string what;                             // the kind of value: "gradients"
+  std::vector<std::string> names;               // "w", "b": they are transferred as "gradients of w, b"
+  std::vector<Variable> rows;  // of each shard: values of a shard without rows count as 0; empty: all count
 };
 
-/// The sums of all values, [device][value]. Each of two devices sends its sums to the other; of more, each adds up a
-/// piece of what is large. Neighbouring values of one dtype are sent as one array as long as they have `bucket_bytes`
-/// at most, the last values first: gradients of last layers are there first.
+/// The sums of all values, [device][value]. Two devices send their sums to each other; of more devices each adds up one
+/// piece of a large array. Neighbouring values of one dtype are sent as one array of at most `bucket_bytes`, the last
+/// values first, as the gradients of the last layers are computed first.
 std::vector<std::vector<Variable>> all_reduce(const ShardValues& values, const Shards& shards);
 
 }  // namespace croton::nn

@@ -1,4 +1,4 @@
-// Things that text names: initializers, activations, optimizers.
+// Lookup by name: initializers, activations, regularizers, optimizers.
 #pragma once
 
 #include <croton/error.hpp>
@@ -16,7 +16,7 @@ namespace croton::nn {
 template <class T>
 using Named = std::pair<std::string_view, T>;
 
-/// Whether both are one name in Keras's spellings: "MeanSquaredError" is "mean_squared_error", "Adam" is "adam".
+/// Whether two spellings of Keras are the same name: "MeanSquaredError" is "mean_squared_error", "Adam" is "adam".
 inline bool same_spelled(std::string_view a, std::string_view b) {
   const auto at_letter = [](std::string_view& text) {
     while (text.starts_with('_')) text.remove_prefix(1);
@@ -31,7 +31,7 @@ inline bool same_spelled(std::string_view a, std::string_view b) {
   }
 }
 
-/// ValueError with all names, `kind` being what they name: "unknown optimizer \"adm\"; known are sgd, adam".
+/// The value of a name. ValueError with all names of this kind: "unknown optimizer \"adm\"; known are sgd, adam".
 template <class T, class Same = std::equal_to<>>
 const T& by_name(std::span<const Named<T>> table, std::string_view name, const std::string& kind, Same same = {}) {
   std::string known;

@@ -21,7 +21,7 @@
 namespace croton::nn {
 namespace {
 
-// ---- numbers that are monitored ----
+// ---- monitored numbers ----
 
 double number_of(const Logs& logs, const std::string& name, std::string_view callback) {
   try {
@@ -31,7 +31,7 @@ double number_of(const Logs& logs, const std::string& name, std::string_view cal
   }
 }
 
-/// Nothing where it is a number of validation data and this epoch has no validation.
+/// The monitored number; nothing if it is one of the validation data and this epoch has no validation.
 std::optional<double> monitored(const Model& model, const Logs& logs, const std::string& name,
                                 std::string_view callback) {
   if (name.starts_with("val_") && !logs.find(name) && model.leaves_out_validation()) return std::nullopt;
@@ -42,13 +42,13 @@ bool larger_is_better(const Model& model, const std::string& name, Better better
   if (better == Better::automatic) better = model.better(name);
   if (better == Better::automatic)
     throw ValueError(
-        fmt::format("{}: whether a smaller or a larger '{}' is better, no metric of {} says: give .better, "
-                    "Better::smaller or Better::larger",
+        fmt::format("{}: it is not known whether a smaller or a larger '{}' is better, as it is no metric of {}: give "
+                    ".better, Better::smaller or Better::larger",
                     callback, name, model.name()));
   return better == Better::larger;
 }
 
-/// Whether `now` is better than `best` by more than `delta`. NaN never is, and everything else is than nothing.
+/// Whether `now` is better than `best` by more than `delta`. NaN never is; any other number is better than no `best`.
 bool improves(double now, std::optional<double> best, bool larger, double delta) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   return larger ? now - std::abs(delta) > best.value_or(-infinity) : now + std::abs(delta) < best.value_or(infinity);
@@ -87,8 +87,8 @@ std::string quoted(const std::string& text) {
   return result + "\"";
 }
 
-/// A file that begins with the content and can grow. Such a file is always a new one; it takes the place of the old one
-/// when it has the content, so that a log which is gone on with is never lost.
+/// A file that begins with the content and is then appended to. It is written as a new file, which replaces the old one
+/// when the content is complete, so that an existing log is never lost.
 base::AppendFile growing_file(const std::filesystem::path& file, std::vector<std::byte> content) {
   const std::filesystem::path growing = file.string() + ".new";
   std::error_code error, ignored;
@@ -224,7 +224,7 @@ void CSVLogger::on_epoch_end(Model& model, std::int64_t epoch, Logs& logs) {
   if (names_.empty()) {
     std::vector<std::string> names;
     for (const auto& [name, value] : logs) names.push_back(name);
-    std::sort(names.begin(), names.end());  // the same columns whatever order callbacks add numbers in
+    std::sort(names.begin(), names.end());  // so that columns do not depend on the order of callbacks
     std::string header = "epoch";
     for (const std::string& name : names) header += "," + quoted(name);
     if (header_.empty()) {
@@ -239,7 +239,7 @@ void CSVLogger::on_epoch_end(Model& model, std::int64_t epoch, Logs& logs) {
   text += fmt::format("{}", epoch);
   for (const std::string& name : names_) {
     const std::optional<double> value = logs.find(name);
-    text += "," + (value ? fmt::format("{}", *value) : "NA");  // the fewest digits that lead back to the number
+    text += "," + (value ? fmt::format("{}", *value) : "NA");  // the shortest text that reads back as the same number
   }
   text += "\n";
   const auto bytes = std::as_bytes(std::span(text));
@@ -283,12 +283,12 @@ void TensorBoard::on_epoch_end(Model& model, std::int64_t epoch, Logs& logs) {
   if (!logs.find("learning_rate")) {
     files_->train.scalar("epoch_learning_rate", model.optimizer().learning_rate(), epoch);
   }
-  // TensorBoard shows a training while it goes on.
+  // So that TensorBoard shows a training while it runs.
   files_->train.flush();
   if (files_->validation) files_->validation->flush();
 }
 
-// ---- the rest ----
+// ---- other callbacks ----
 
 void TerminateOnNaN::on_batch_end(Model& model, std::int64_t, const Logs& logs) {
   const std::optional<double> loss = logs.find("loss");

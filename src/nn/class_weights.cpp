@@ -12,7 +12,7 @@
 namespace croton::nn {
 namespace {
 
-/// The class of each sample: targets are class numbers, or rows of one-hot or the like, whose largest number says it.
+/// The class of each sample. Targets are class numbers, or rows with a number for each class: the largest counts.
 std::vector<std::int64_t> classes_of(const Array& targets, bool are_classes) {
   const std::int64_t rows = targets.shape(0), columns = rows == 0 ? 1 : targets.size() / rows;
   if (columns != 1 && (targets.rank() != 2 || are_classes))
@@ -36,11 +36,11 @@ Dataset with_class_weights(const Model::State& model, const Dataset& data,
                            const std::vector<std::pair<std::int64_t, double>>& table) {
   if (table.empty()) return data;
   if (model.is_connected() && model.outputs.size() > 1)
-    throw ValueError(fmt::format("{}: class_weight is for a model of one output, and this has {}", model.name,
+    throw ValueError(fmt::format("{}: class_weight is for a model of one output, and this one has {}", model.name,
                                  model.outputs.size()));
   return data.map([table, are_classes = loss_of(model, 0).takes_classes()](Batch batch) {
     common_rows(batch);
-    if (batch.y.size() != 1) return batch;  // an error, which the model has the words for
+    if (batch.y.size() != 1) return batch;  // the model raises the error
     if (batch.weights && batch.weights->size() != batch.size())
       throw ValueError("class weights are for samples, and the weights that the batch has are for their steps");
     Array weights = Array::full(float_dtype(), {batch.size()}, 1);

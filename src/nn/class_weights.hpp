@@ -9,8 +9,8 @@
 
 namespace croton::nn {
 
-/// Batches with weights by class numbers, times those that they have; the data itself where the table is empty.
-/// ValueError for a model of several outputs, and later for batches whose targets say no class.
+/// Batches whose samples are weighted by class, in addition to weights that they already have; the data itself for an
+/// empty table. ValueError for a model of several outputs, and when a batch is read whose targets are not classes.
 Dataset with_class_weights(const Model::State& model, const Dataset& data,
                            const std::vector<std::pair<std::int64_t, double>>& table);
 

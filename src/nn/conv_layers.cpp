@@ -15,12 +15,12 @@
 namespace croton::nn {
 namespace {
 
-class ConvDefinition : public Images {
+class ConvDefinition : public ImageLayer {
  public:
-  /// `causal`: whether that padding is taken.
+  /// `causal`: whether causal padding is accepted.
   ConvDefinition(const std::string& type, int axes, std::int64_t filters, const PerAxis& window,
                  const ConvLayerOptions& options, bool causal)
-      : Images(type, options.name, axes, options.layout),
+      : ImageLayer(type, options.name, axes, options.layout),
         filters_(filters),
         window_(each(window, "window sizes")),
         strides_(each(options.strides, "strides")),
@@ -51,7 +51,7 @@ class ConvDefinition : public Images {
   }
   Flow call(const std::vector<Flow>& inputs, CallContext&) override {
     Variable y = convolved(in_floats(inputs[0].value));
-    if (options_.use_bias) y = y + beside(value_of(bias_));
+    if (options_.use_bias) y = y + per_channel(value_of(bias_));
     return {options_.activation(y)};
   }
 
@@ -85,14 +85,14 @@ class ConvDefinition : public Images {
             .flip = false,
             .layout = layout_};
   }
-  /// The kernel, whose window comes first, as convolutions of the layout take filters.
+  /// The kernel, whose window axes come first, in the filter order of the layout.
   Variable ordered(const Variable& kernel) const {
     if (last()) return kernel;
     std::vector<int> order{axes_ + 1, axes_};
     for (int j = 0; j < axes_; ++j) order.push_back(j);
     return transpose(kernel, order);
   }
-  /// Each channel with as many filters of a kernel (window..., channels, multiplier).
+  /// Convolves each channel with `multiplier` filters of a kernel (window..., channels, multiplier).
   Variable each_channel(const Variable& x, const Variable& kernel, std::int64_t multiplier) const {
     std::vector<Operand> sizes;
     for (const std::int64_t size : window_) sizes.emplace_back(size);
@@ -100,8 +100,8 @@ class ConvDefinition : public Images {
     sizes.emplace_back(channels_ * multiplier);
     return nnet::conv(x, ordered(reshape(kernel, sizes)), conv_options(channels_));
   }
-  /// A number for each channel, beside images.
-  Variable beside(const Variable& channels) const { return last() ? channels : shape_padright(channels, axes_); }
+  /// A number for each channel, in a shape that broadcasts against images.
+  Variable per_channel(const Variable& channels) const { return last() ? channels : shape_padright(channels, axes_); }
 
   std::int64_t filters_, channels_ = any_size;
   Steps window_, strides_, dilations_;
@@ -109,7 +109,7 @@ class ConvDefinition : public Images {
   SharedVariable kernel_, bias_;
 };
 
-/// Each channel by itself, with some filters.
+/// Convolves each channel separately, with several filters each.
 class DepthwiseDefinition : public ConvDefinition {
  public:
   DepthwiseDefinition(const std::string& type, int axes, const PerAxis& window, std::int64_t multiplier,
@@ -131,7 +131,7 @@ class DepthwiseDefinition : public ConvDefinition {
   Variable convolved(const Variable& x) const override { return each_channel(x, value_of(kernel_), filters_); }
 };
 
-/// That, and a mix of the channels.
+/// A depthwise convolution, and then a linear combination of the channels.
 class SeparableDefinition : public ConvDefinition {
  public:
   SeparableDefinition(const std::string& type, int axes, std::int64_t filters, const PerAxis& window,
@@ -172,7 +172,7 @@ class TransposeDefinition : public ConvDefinition {
   }
   Shape output_shape(const std::vector<Shape>& inputs) const override {
     check_image(inputs[0]);
-    return with_sizes(inputs[0], filters_, [&](std::size_t j, std::int64_t n) { return n * strides_[j] + more(j); });
+    return with_sizes(inputs[0], filters_, [&](std::size_t j, std::int64_t n) { return n * strides_[j] + overlap(j); });
   }
 
  protected:
@@ -186,13 +186,13 @@ class TransposeDefinition : public ConvDefinition {
     std::vector<Operand> sizes;
     sizes.reserve(axis_count());
     for (std::size_t j = 0; j < axis_count(); ++j)
-      sizes.emplace_back(x.shape(base::to_int(1 + first_size() + j)) * strides_[j] + more(j));
+      sizes.emplace_back(x.shape(base::to_int(1 + first_size() + j)) * strides_[j] + overlap(j));
     return nnet::conv_transpose(x, ordered(value_of(kernel_)), conv_options(1), sizes);
   }
 
  private:
-  /// How far the last window reaches beyond its stride.
-  std::int64_t more(std::size_t j) const {
+  /// The number of elements by which a window exceeds the stride; 0 for "same" padding.
+  std::int64_t overlap(std::size_t j) const {
     const std::int64_t reach = dilations_[j] * (window_[j] - 1) + 1;
     return options_.padding == "same" ? 0 : std::max<std::int64_t>(reach - strides_[j], 0);
   }

@@ -1,4 +1,4 @@
-// Dense, embeddings, masks, and layers that only move elements.
+// Dense, embeddings, masking, and layers that only move elements.
 #include <croton/indexing.hpp>
 #include <croton/nn/layers.hpp>
 #include <croton/ops.hpp>
@@ -18,7 +18,7 @@
 namespace croton::nn {
 namespace {
 
-/// How many elements the sizes have; any_size if one of them is.
+/// The number of elements of a shape; any_size if one of its sizes is.
 std::int64_t count_of(const Shape& shape) {
   if (std::ranges::find(shape, any_size) != shape.end()) return any_size;
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
@@ -33,7 +33,7 @@ class DenseDefinition : public LayerDefinition {
   }
   Shape output_shape(const std::vector<Shape>& inputs) const override {
     Shape shape = inputs[0];
-    if (shape.empty()) fail("takes at least one axis behind the batch: Flatten or Reshape stand in front of it");
+    if (shape.empty()) fail("takes at least one axis after the batch: put Flatten or Reshape before it");
     if (built() && shape.back() != any_size && shape.back() != inputs_)
       fail(fmt::format("takes {} features along the last axis, but {}", inputs_, to_string(shape)));
     shape.back() = units_;
@@ -157,7 +157,7 @@ class ReshapeDefinition : public Simple {
         sizes.emplace_back(size);
         continue;
       }
-      // As a quotient of sizes: what is left of an empty batch is not known by the number of elements.
+      // A quotient of sizes: the number of elements of an empty batch does not determine the size.
       Variable all = constant(Array(std::int64_t{1}));
       for (int axis = 1; axis < x.rank(); ++axis) all = all * x.shape(axis);
       Shape others = to;
@@ -222,16 +222,18 @@ class LambdaDefinition : public Simple {
       : Simple("Lambda", name), function_(std::move(function)), shape_(std::move(shape)) {}
   Shape output_shape(const std::vector<Shape>& inputs) const override { return shape_ ? shape_(inputs[0]) : inputs[0]; }
   Flow call(const std::vector<Flow>& inputs, CallContext&) override {
-    const auto behind_batch = [](const Variable& x) { return Shape(x.type().shape.begin() + 1, x.type().shape.end()); };
+    const auto without_batch = [](const Variable& x) {
+      return Shape(x.type().shape.begin() + 1, x.type().shape.end());
+    };
     const Variable y = function_(inputs[0].value);
-    const Shape stated = output_shape({behind_batch(inputs[0].value)});
+    const Shape stated = output_shape({without_batch(inputs[0].value)});
     bool fits = y.type().rank() == stated.size() + 1;
     for (std::size_t axis = 0; fits && axis < stated.size(); ++axis) {
-      const std::int64_t size = behind_batch(y)[axis];
+      const std::int64_t size = without_batch(y)[axis];
       fits = size == any_size || stated[axis] == any_size || size == stated[axis];
     }
     if (!fits)
-      fail(fmt::format("gives {}, where its shape without the batch is to be {}", builder::describe(y),
+      fail(fmt::format("returns {}, where its shape without the batch must be {}", builder::describe(y),
                        to_string(stated)));
     return {y, inputs[0].mask};
   }

@@ -29,9 +29,9 @@
 namespace croton::nn {
 namespace {
 
-/// A batch of what the function makes of each array.
+/// A batch with the function applied to each array.
 template <class Function>
-Batch each(const Batch& batch, const Function& function) {
+Batch map_arrays(const Batch& batch, const Function& function) {
   Batch result;
   for (const Array& array : batch.x) result.x.push_back(function(array));
   for (const Array& array : batch.y) result.y.push_back(function(array));
@@ -39,9 +39,9 @@ Batch each(const Batch& batch, const Function& function) {
   return result;
 }
 
-/// 0 ... n-1 by the shuffle of Fisher and Yates. The numbers of an epoch are those of a SplitMix64 whose state is the
-/// number of that epoch in the stream of the seed, so that any epoch can be had without those before it. Their
-/// remainders favour no row by more than n 2^-64.
+/// 0 ... n-1, shuffled by the method of Fisher and Yates. The random numbers of an epoch are those of a SplitMix64
+/// whose state is that epoch's number in the stream of the seed, so that an epoch does not depend on those before it.
+/// The remainders favour no row by more than n 2^-64.
 std::vector<std::int64_t> shuffled(std::int64_t n, std::uint64_t seed, std::int64_t epoch) {
   std::vector<std::int64_t> order(base::to_size(n));
   std::iota(order.begin(), order.end(), 0);
@@ -52,7 +52,7 @@ std::vector<std::int64_t> shuffled(std::int64_t n, std::uint64_t seed, std::int6
   return order;
 }
 
-/// Some rows of an array in C order.
+/// The rows of an array in C order.
 Array gathered(const Array& array, std::span<const std::int64_t> rows) {
   Sizes shape = array.shape();
   const std::int64_t row_bytes = array.size() / shape[0] * base::element_size(array.dtype());
@@ -68,7 +68,7 @@ void check_count(const char* function, std::int64_t n, std::int64_t least) {
   if (n < least) throw ValueError(fmt::format("{}({}): the number must be {} or more", function, n, least));
 }
 
-/// epoch n + k; numbers behind the largest go on with the smallest, since repeat(a very large n) means "for ever".
+/// epoch n + k, which wraps on overflow, because repeat(a very large n) means "for ever".
 std::int64_t pass_number(std::int64_t epoch, std::int64_t n, std::int64_t k) {
   return base::wrapped_add(base::wrapped_mul(epoch, n), k);
 }
@@ -92,7 +92,7 @@ Batch read_npz(const std::filesystem::path& file) {
   if (batch.x.empty() || batch.y.empty()) {
     std::vector<std::string_view> names;
     for (const auto& [name, array] : arrays) names.push_back(name);
-    throw FileError(fmt::format("{} is no batch: there is no array {}, only: {}", file.string(),
+    throw FileError(fmt::format("{} is not a batch: it has no array {}, only: {}", file.string(),
                                 batch.x.empty() ? "x (or x0)" : "y (or y0)", fmt::join(names, ", ")));
   }
   try {
@@ -103,16 +103,15 @@ Batch read_npz(const std::filesystem::path& file) {
   return batch;
 }
 
-/// A pass that a thread runs ahead of its reader. What the thread has made, and all that it knows of how it ended, is
-/// behind the mutex.
-class Ahead {
+/// The batches of a pass that a thread reads ahead of their consumer. The mutex protects all that the thread writes.
+class PrefetchQueue {
  public:
-  Ahead(Dataset::Begin begin, std::int64_t epoch, std::int64_t most)
-      : begin_(std::move(begin)), epoch_(epoch), most_(base::to_size(most)) {}
+  PrefetchQueue(Dataset::Begin begin, std::int64_t epoch, std::int64_t capacity)
+      : begin_(std::move(begin)), epoch_(epoch), capacity_(base::to_size(capacity)) {}
 
-  /// For a thread.
-  static void* run_ahead(void* pass) {
-    static_cast<Ahead*>(pass)->run();
+  /// The function of the thread.
+  static void* run_thread(void* queue) {
+    static_cast<PrefetchQueue*>(queue)->run();
     return nullptr;
   }
   void stop() {
@@ -132,7 +131,7 @@ class Ahead {
     if (error_) std::rethrow_exception(error_);
     return std::nullopt;
   }
-  /// Without a thread.
+  /// The next batch, without a thread.
   std::optional<Batch> make_next() {
     if (!next_) next_ = begin_(epoch_);
     return next_();
@@ -159,16 +158,16 @@ class Ahead {
     changed_.notify_all();
   }
 
-  /// False when nobody is left to read.
+  /// False after stop().
   bool wait_for_room() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return ready_.size() < most_ || stopped_; });
+    changed_.wait(lock, [this] { return ready_.size() < capacity_ || stopped_; });
     return !stopped_;
   }
 
   const Dataset::Begin begin_;
   const std::int64_t epoch_;
-  const std::size_t most_;
+  const std::size_t capacity_;
   Dataset::Next next_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -177,35 +176,36 @@ class Ahead {
   bool ended_ = false, stopped_ = false;
 };
 
-/// The same with its thread, or without one where there is none to be had.
-class Prefetched {
+/// A prefetch queue with its thread; if no thread can be started, batches are read when they are needed.
+class PrefetchedPass {
  public:
-  Prefetched(const Dataset::Begin& begin, std::int64_t epoch, std::int64_t most)
-      : pass_(std::make_unique<Ahead>(begin, epoch, most)), ahead_(thread_.start(Ahead::run_ahead, pass_.get())) {}
-  ~Prefetched() {
+  PrefetchedPass(const Dataset::Begin& begin, std::int64_t epoch, std::int64_t capacity)
+      : queue_(std::make_unique<PrefetchQueue>(begin, epoch, capacity)),
+        has_thread_(thread_.start(PrefetchQueue::run_thread, queue_.get())) {}
+  ~PrefetchedPass() {
     if (thread_.is_lost_by_fork()) {
-      std::ignore = pass_.release();  // the thread, which is not here, sleeps on what would be destroyed
+      std::ignore = queue_.release();  // leaked: the thread, lost in a fork, waits on its condition variable
       return;
     }
-    pass_->stop();
+    queue_->stop();
     thread_.join();
   }
-  Prefetched(const Prefetched&) = delete;
-  Prefetched& operator=(const Prefetched&) = delete;
+  PrefetchedPass(const PrefetchedPass&) = delete;
+  PrefetchedPass& operator=(const PrefetchedPass&) = delete;
 
   std::optional<Batch> next() {
-    if (!ahead_) return pass_->make_next();
+    if (!has_thread_) return queue_->make_next();
     if (thread_.is_lost_by_fork())
       throw Error(
-          "prefetch: this process was forked behind the beginning of the pass, and the thread that makes its batches "
-          "is not here: begin another pass");
-    return pass_->next();
+          "prefetch: this process was forked after the beginning of the pass, and the thread that makes its batches "
+          "does not exist here: begin another pass");
+    return queue_->next();
   }
 
  private:
-  std::unique_ptr<Ahead> pass_;
+  std::unique_ptr<PrefetchQueue> queue_;
   base::Thread thread_;
-  bool ahead_;
+  bool has_thread_;
 };
 
 }  // namespace
@@ -218,20 +218,21 @@ std::int64_t common_rows(const Batch& arrays) {
       (!arrays.weights || fits(*arrays.weights)))
     return first.shape(0);
   std::vector<std::string> texts;
-  const auto say = [&](const Array& array, const std::string& name) {
+  const auto add_text = [&](const Array& array, const std::string& name) {
     texts.push_back(array.rank() > 0 ? fmt::format("{} has {}", name, array.shape(0)) : name + " is one number");
   };
-  const auto say_all = [&](const std::vector<Array>& list, const std::string& name) {
-    for (std::size_t i = 0; i < list.size(); ++i) say(list[i], list.size() == 1 ? name : fmt::format("{}{}", name, i));
+  const auto add_texts = [&](const std::vector<Array>& list, const std::string& name) {
+    for (std::size_t i = 0; i < list.size(); ++i)
+      add_text(list[i], list.size() == 1 ? name : fmt::format("{}{}", name, i));
   };
-  say_all(arrays.x, "x");
-  say_all(arrays.y, "y");
-  if (arrays.weights) say(*arrays.weights, "weights");
+  add_texts(arrays.x, "x");
+  add_texts(arrays.y, "y");
+  if (arrays.weights) add_text(*arrays.weights, "weights");
   throw ShapeError(fmt::format("arrays need equal numbers of rows: {}", fmt::join(texts, ", ")));
 }
 
 Batch rows_between(const Batch& arrays, std::int64_t begin, std::int64_t end) {
-  return each(arrays, [=](const Array& array) { return array.slice(0, begin, end); });
+  return map_arrays(arrays, [=](const Array& array) { return array.slice(0, begin, end); });
 }
 
 Dataset Dataset::from_arrays(std::vector<Array> x, std::vector<Array> y, const ArrayOptions& options) {
@@ -246,19 +247,20 @@ Dataset Dataset::from_arrays(std::vector<Array> x, std::vector<Array> y, std::op
   const std::int64_t rows = common_rows(all);
   const std::int64_t full = rows / size;
   const std::int64_t batches = options.drop_remainder || full * size == rows ? full : full + 1;
-  all = each(all, [](const Array& array) { return array.to_host(); });
+  all = map_arrays(all, [](const Array& array) { return array.to_host(); });
 
   if (!options.shuffle) {
     Begin slices = [all = std::move(all), size, batches](std::int64_t) -> Next {
       return [all, size, batches, i = std::int64_t{0}]() mutable -> std::optional<Batch> {
         if (i == batches) return std::nullopt;
         const std::int64_t first = size * i++;
-        return each(all, [=](const Array& array) { return array.slice(0, first, first + size); });  // cut at the end
+        return map_arrays(all,
+                          [=](const Array& array) { return array.slice(0, first, first + size); });  // cut at the end
       };
     };
     return {std::move(slices), batches};
   }
-  all = each(all, [](const Array& array) { return array.contiguous(); });
+  all = map_arrays(all, [](const Array& array) { return array.contiguous(); });
   Begin gathering = [all = std::move(all), rows, size, batches, seed = options.seed](std::int64_t epoch) -> Next {
     return [all, order = shuffled(rows, seed, epoch), size, batches,
             i = std::int64_t{0}]() mutable -> std::optional<Batch> {
@@ -266,7 +268,7 @@ Dataset Dataset::from_arrays(std::vector<Array> x, std::vector<Array> y, std::op
       const std::size_t first = base::to_size(size * i++);
       const auto here =
           std::span<const std::int64_t>(order).subspan(first, std::min(base::to_size(size), order.size() - first));
-      return each(all, [=](const Array& array) { return gathered(array, here); });
+      return map_arrays(all, [=](const Array& array) { return gathered(array, here); });
     };
   };
   return {std::move(gathering), batches};
@@ -330,7 +332,7 @@ Dataset Dataset::repeat(std::int64_t n) const {
 Dataset Dataset::prefetch(std::int64_t n) const {
   check_count("prefetch", n, 1);
   Begin ahead = [begin = begin_, n](std::int64_t epoch) -> Next {
-    return [pass = std::make_shared<Prefetched>(begin, epoch, n)] { return pass->next(); };
+    return [pass = std::make_shared<PrefetchedPass>(begin, epoch, n)] { return pass->next(); };
   };
   return {std::move(ahead), batches_};
 }

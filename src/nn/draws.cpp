@@ -16,22 +16,22 @@ namespace croton::nn {
 Array Draws::first_state() { return Array(std::vector<std::uint64_t>{next_seed(), 0}); }
 
 Variable Draws::next_state(CallContext& context) {
-  const auto behind = [&](std::int64_t draws) -> Variable {
+  const auto state_after = [&](std::int64_t draws) -> Variable {
     if (draws == 0) return state_;
     return state_ + constant(Array(std::vector<std::uint64_t>{0, static_cast<std::uint64_t>(draws)}));
   };
   const std::int64_t draw = context.draws[state_.node()]++;
-  most_ = std::max(most_, draw + 1);
+  max_draws_ = std::max(max_draws_, draw + 1);
   const builder::PlaceScope anywhere = builder::PlaceScope::anywhere();
-  SharedVariable(state_).set_default_update(behind(most_));
-  return behind(draw);
+  SharedVariable(state_).set_default_update(state_after(max_draws_));
+  return state_after(draw);
 }
 
 Variable Draws::bits(const std::vector<Variable>& shape, CallContext& context) {
   const Variable state = next_state(context);
   const Replica* replica = Replica::current();
   if (replica == nullptr || !replica->rows.defined()) return random_bits(state, shape);
-  // A row has the bits of its place in the whole batch: a slice of the whole's, of which nothing else is drawn.
+  // A row has the bits of its position in the whole batch: only this slice of the whole batch's bits is computed.
   const auto [begin, whole] = replica->positions(shape.at(0));
   std::vector<Variable> all = shape;
   all[0] = whole;
@@ -40,7 +40,7 @@ Variable Draws::bits(const std::vector<Variable>& shape, CallContext& context) {
 }
 
 Variable Draws::dropout(const Variable& x, double rate, const std::vector<Variable>& shape, CallContext& context) {
-  // Below 2^64 times the rate.
+  // Elements whose bits are below 2^64 times the rate are dropped.
   const auto bound = static_cast<std::uint64_t>(std::ldexp(rate, 64));
   const Variable kept = bits(shape, context) >= constant(Array(bound));
   return where(kept, x * builder::number(1 / (1 - rate), x), builder::number(0, x));

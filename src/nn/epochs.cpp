@@ -24,7 +24,7 @@ void EpochBatches::seek(std::int64_t epoch) {
 
 void EpochBatches::begin(std::int64_t epoch) {
   if (!steps_) return open(first_pass_ + epoch);
-  if (!std::exchange(found_place_, true)) seek(epoch);
+  if (!std::exchange(is_positioned_, true)) seek(epoch);
   if (!next_) open(pass_ + 1);
   taken_ = 0;
   ran_out_ = false;

@@ -14,12 +14,12 @@ Logs evaluated(Model::State& model, const Dataset& data, Verbose verbose) {
   std::int64_t done = 0;
   EpochProgress progress(verbose, "Evaluate", data.batches());
   const Dataset::Next next = data.prefetch(2).begin();
-  bool fresh = true;
+  bool is_first = true;
   while (const std::optional<Batch> batch = next()) {
     model.connect(batch->x);
     check_batch(model, *batch);
     const Function step = test_step(model, *batch);
-    if (std::exchange(fresh, false)) reset_counts(model);
+    if (std::exchange(is_first, false)) reset_counts(model);
     call_step(model, step, *batch);
     progress.update(++done, [&] { return logs_of(model); });
   }

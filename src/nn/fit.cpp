@@ -1,4 +1,4 @@
-// Learning from arrays and data sets; training.cpp has the loop over epochs.
+// Training on arrays and datasets; training.cpp has the loop over epochs.
 #include <croton/nn/model.hpp>
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ History Model::fit(const std::vector<Array>& x, const std::vector<Array>& y, con
     rest.validation_dataset = Dataset::from_arrays(last.x, last.y, last.weights, {.batch_size = options.batch_size});
     learnt = rows_between(learnt, 0, kept);
   }
-  // Arrays come before a dataset.
+  // validation_data takes precedence over validation_dataset.
   if (options.validation_data) rest.validation_dataset = validation_of_arrays(options);
   const Dataset::ArrayOptions order{.batch_size = options.batch_size, .shuffle = options.shuffle, .seed = options.seed};
   return fit(Dataset::from_arrays(learnt.x, learnt.y, learnt.weights, order), rest);

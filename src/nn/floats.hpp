@@ -1,13 +1,13 @@
-// floatX, as layers use it.
+// floatX in layers.
 #pragma once
 
 #include <croton/variable.hpp>
 
 namespace croton::nn {
 
-/// The dtype of weights, and of what layers make of integers.
+/// The dtype of weights, and of integers that layers convert.
 DType float_dtype();
-/// x, integers and bool as floatX.
+/// x, with integers and bool converted to floatX.
 Variable in_floats(const Variable& x);
 
 }  // namespace croton::nn

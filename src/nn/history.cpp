@@ -56,7 +56,7 @@ void Logs::set(const std::string& name, double value) {
 std::string to_string(const Logs& logs) {
   std::string text;
   for (const auto& [name, value] : logs) {
-    // Four digits behind the point say nothing about a rate of 1e-5.
+    // Four digits after the point do not show a rate of 1e-5.
     const bool small = value != 0 && std::abs(value) < 1e-3;
     const std::string number = small ? fmt::format("{:.4e}", value) : fmt::format("{:.4f}", value);
     text += fmt::format("{}{}: {}", text.empty() ? "" : " - ", name, number);
@@ -90,7 +90,7 @@ std::vector<double> History::operator[](std::string_view name) const {
 
 std::string History::svg() const {
   std::vector<io::Panel> panels;
-  std::vector<std::string> bases;  // what each panel is about
+  std::vector<std::string> bases;  // the number that each panel shows
   const std::vector<std::string> all = names();
   const std::vector<double> x(epochs.begin(), epochs.end());
   for (const std::string& name : all) {

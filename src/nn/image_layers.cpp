@@ -1,4 +1,4 @@
-// Images with more elements, or fewer.
+// Layers that change the size of images: padding, cropping, upsampling.
 #include <croton/nn/layers.hpp>
 #include <croton/nnet_layers.hpp>
 #include <croton/ops.hpp>
@@ -12,20 +12,20 @@
 namespace croton::nn {
 namespace {
 
-/// Images whose axes change at their ends, which are moved and not computed.
-class Edged : public Images {
+/// A layer that changes images at their margins, without computing any element.
+class MarginLayer : public ImageLayer {
  public:
-  Edged(const std::string& type, int axes, const Margins& widths, Layout layout, const std::string& name)
-      : Images(type, name, axes, layout), widths_(each(widths)) {}
+  MarginLayer(const std::string& type, int axes, const Margins& widths, Layout layout, const std::string& name)
+      : ImageLayer(type, name, axes, layout), widths_(each(widths)) {}
   DType output_dtype(const std::vector<DType>& inputs) const override { return inputs[0]; }
 
  protected:
   std::vector<Margins::Pair> widths_;
 };
 
-class PaddingDefinition : public Edged {
+class PaddingDefinition : public MarginLayer {
  public:
-  using Edged::Edged;
+  using MarginLayer::MarginLayer;
   Shape output_shape(const std::vector<Shape>& inputs) const override {
     check_rank(inputs[0]);
     return with_sizes(inputs[0], inputs[0][channel_axis()],
@@ -40,9 +40,9 @@ class PaddingDefinition : public Edged {
   }
 };
 
-class CroppingDefinition : public Edged {
+class CroppingDefinition : public MarginLayer {
  public:
-  using Edged::Edged;
+  using MarginLayer::MarginLayer;
   Shape output_shape(const std::vector<Shape>& inputs) const override {
     check_rank(inputs[0]);
     return with_sizes(inputs[0], inputs[0][channel_axis()], [&](std::size_t j, std::int64_t n) {
@@ -63,11 +63,11 @@ class CroppingDefinition : public Edged {
   }
 };
 
-class UpSamplingDefinition : public Images {
+class UpSamplingDefinition : public ImageLayer {
  public:
   UpSamplingDefinition(const std::string& type, int axes, const PerAxis& factors, Interpolation interpolation,
                        Layout layout, const std::string& name)
-      : Images(type, name, axes, layout), factors_(each(factors, "factors")), interpolation_(interpolation) {}
+      : ImageLayer(type, name, axes, layout), factors_(each(factors, "factors")), interpolation_(interpolation) {}
   Shape output_shape(const std::vector<Shape>& inputs) const override {
     check_rank(inputs[0]);
     return with_sizes(inputs[0], inputs[0][channel_axis()],

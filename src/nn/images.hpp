@@ -1,4 +1,4 @@
-// What layers of images share: how many axes they have, where the channels are, and what is told of each axis.
+// The base of image layers: the number of axes, the position of the channels, and options of each axis.
 #pragma once
 
 #include <croton/nn/layers.hpp>
@@ -16,16 +16,17 @@ namespace croton::nn {
 
 using Steps = std::vector<std::int64_t>;
 
-/// A layer of images with so many axes of sizes.
-class Images : public LayerDefinition {
+/// A layer of images with `axes` axes in addition to the batch and the channels.
+class ImageLayer : public LayerDefinition {
  public:
-  Images(const std::string& type, const std::string& name, int axes, Layout layout)
+  ImageLayer(const std::string& type, const std::string& name, int axes, Layout layout)
       : LayerDefinition(type, name), axes_(axes), layout_(layout) {}
 
  protected:
   bool last() const { return layout_ == Layout::channels_last; }
 
-  /// One number for each axis, of one for all or one each; `none` where none are given. ValueError below `least`.
+  /// One number for each axis; the option has one for all axes, or one each, or none, which means `none`. ValueError
+  /// for numbers below `least`.
   Steps each(const PerAxis& per_axis, std::string_view what, std::int64_t none = 1, std::int64_t least = 1) const {
     const Steps& given = per_axis.numbers();
     const std::size_t count = axis_count();
@@ -37,7 +38,7 @@ class Images : public LayerDefinition {
     return given.size() == count ? given : Steps(count, given.empty() ? none : given[0]);
   }
 
-  /// {before, after} of each axis, of those of all or of each.
+  /// {before, after} of each axis; the option has one pair for all axes, or one each.
   std::vector<Margins::Pair> each(const Margins& margins) const {
     const std::size_t count = axis_count();
     std::vector<Margins::Pair> given = margins.sides();
@@ -55,7 +56,7 @@ class Images : public LayerDefinition {
     return given.size() == count ? given : std::vector<Margins::Pair>(count, given[0]);
   }
 
-  /// The shape must have the sizes and channels.
+  /// ShapeError unless the shape has all axes and the channels.
   void check_rank(const Shape& shape) const {
     if (shape.size() == axis_count() + 1) return;
     fail(fmt::format("takes images of {} axes and channels, but {}", axes_, to_string(shape)));
@@ -64,7 +65,7 @@ class Images : public LayerDefinition {
   std::size_t channel_axis() const { return last() ? axis_count() : 0; }
   std::size_t first_size() const { return last() ? 0 : 1; }
 
-  /// Each size changed, and another number of channels.
+  /// The shape with each known size changed by f(axis, size), and with other channels.
   template <class F>
   Shape with_sizes(Shape shape, std::int64_t channels, F f) const {
     for (std::size_t j = 0; j < axis_count(); ++j) {
@@ -74,7 +75,7 @@ class Images : public LayerDefinition {
     shape[channel_axis()] = channels;
     return shape;
   }
-  /// How many windows of so many elements there are in n.
+  /// The number of windows of `reach` elements in n elements.
   std::int64_t windows(const std::string& padding, std::int64_t n, std::int64_t reach, std::int64_t stride,
                        const Shape& shape) const {
     if (padding == "same" || padding == "causal") return (n + stride - 1) / stride;

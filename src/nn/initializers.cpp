@@ -25,22 +25,22 @@ Array as_array(const Doubles& values, const Sizes& shape, DType dtype) {
   return Array(std::span<const double>(values)).astype(dtype).reshape(shape);
 }
 
-/// The seed of this thread, which moves on with every seed that is taken.
+/// The state of this thread's seeds, which each new seed advances.
 std::uint64_t& seed_state() {
   thread_local std::uint64_t state = (std::uint64_t{std::random_device()()} << 32) | std::random_device()();
   return state;
 }
 
-/// Elements of an array, or of the sizes of an array.
+/// The number of elements of an array with these sizes.
 std::int64_t count(std::span<const std::int64_t> sizes) { return base::element_count(sizes, DType::float64); }
 
-/// The standard deviation of a normal number that is drawn again beyond two deviations.
+/// The standard deviation of a standard normal distribution that is truncated at two deviations.
 constexpr double truncated_deviation = 0.87962566103423978;
 
 Doubles truncated_normal(std::int64_t n, std::uint64_t seed) {
   Doubles values;
   values.reserve(base::to_size(n));
-  // Each round draws as many as are missing, the first one all; about one in 22 is beyond.
+  // Each round draws the numbers that are missing, the first one all; about one in 22 is beyond.
   for (std::uint64_t round = 0; std::ssize(values) < n; ++round) {
     const Array drawn =
         Array::normal(DType::float64, {n - std::ssize(values)}, base::splitmix64(seed + round * base::splitmix64_step));
@@ -56,7 +56,7 @@ double fan_of(const Sizes& shape, Fan fan) {
   return fan == Fan::in ? in : fan == Fan::out ? out : (in + out) / 2;
 }
 
-/// In eight sums side by side, which a compiler makes vector operations.
+/// The dot product, in eight partial sums, which a compiler turns into vector operations.
 double dot_of(std::span<const double> a, std::span<const double> b) {
   std::array<double, 8> sums{};
   std::size_t i = 0;
@@ -68,29 +68,29 @@ double dot_of(std::span<const double> a, std::span<const double> b) {
   return sum;
 }
 
-/// Mirrors the vector x at the plane across v: x - factor (v x) v.
+/// Reflects the vector x at the plane orthogonal to v: x - factor (v x) v.
 void reflect(std::span<double> x, std::span<const double> v, double factor) {
   const double scale = factor * dot_of(v, x);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] -= scale * v[i];
 }
 
-/// Orthonormal vectors from n vectors of m >= n elements, which lie one after another: Q of their QR decomposition by
-/// Householder's reflections (1958), R's diagonal being positive. So the result is spread evenly over all such matrices
-/// where the vectors are normal numbers (Mezzadri 2007).
+/// Orthonormal vectors from n vectors of m >= n elements, which are contiguous: Q of their QR decomposition by
+/// Householder's reflections (1958), with R's diagonal positive. So the result is uniformly distributed over all such
+/// matrices if the vectors are normal numbers (Mezzadri 2007).
 Doubles orthonormal(Doubles vectors, std::size_t n, std::size_t m) {
   const auto tail = [&](Doubles& of, std::size_t vector, std::size_t from) {
     return std::span(of).subspan(vector * m + from, m - from);
   };
-  // All reflections of a few vectors, which stay in the cache, and then those of the next few.
-  constexpr std::size_t few = 8;
+  // Blocked: all reflections of one block of vectors, which stays in the cache, then those of the next block.
+  constexpr std::size_t block = 8;
   Doubles signs(n), factors(n);
-  for (std::size_t begin = 0; begin < n; begin += few) {
-    const std::size_t end = std::min(n, begin + few);
+  for (std::size_t begin = 0; begin < n; begin += block) {
+    const std::size_t end = std::min(n, begin + block);
     for (std::size_t k = 0; k < end; ++k) {
       const std::span<double> v = tail(vectors, k, k);
-      if (k >= begin) {  // its own reflection takes its place
+      if (k >= begin) {  // its own reflection replaces it
         const double norm = std::sqrt(dot_of(v, v));
-        // It takes v to -sign(v[0]) norm, R's diagonal, so that v[0] is not a difference of like numbers.
+        // It maps v to -sign(v[0]) norm, R's diagonal, so that v[0] is not a difference of nearly equal numbers.
         signs[k] = v[0] < 0 ? 1 : -1;
         v[0] -= signs[k] * norm;
         const double square = dot_of(v, v);
@@ -99,10 +99,10 @@ Doubles orthonormal(Doubles vectors, std::size_t n, std::size_t m) {
       for (std::size_t i = std::max(begin, k + 1); i < end; ++i) reflect(tail(vectors, i, k), v, factors[k]);
     }
   }
-  // The unit vectors, by all reflections from the last one on; those behind the k-th do nothing to the k-th vector.
+  // All reflections, the last one first, of the unit vectors; those after the k-th do not change the k-th vector.
   Doubles q(n * m);
-  for (std::size_t begin = 0; begin < n; begin += few) {
-    const std::size_t end = std::min(n, begin + few);
+  for (std::size_t begin = 0; begin < n; begin += block) {
+    const std::size_t end = std::min(n, begin + block);
     for (std::size_t k = begin; k < end; ++k) q[k * m + k] = signs[k];
     for (std::size_t k = end; k-- > 0;) {
       for (std::size_t i = std::max(begin, k); i < end; ++i) reflect(tail(q, i, k), tail(vectors, k, k), factors[k]);
@@ -122,8 +122,8 @@ Array identity(const Sizes& shape, DType dtype, std::uint64_t) {
   return as_array(values, shape, dtype);
 }
 
-using Plain = Initializer (*)();
-constexpr Named<Plain> initializers[] = {
+using MakeDefault = Initializer (*)();
+constexpr Named<MakeDefault> initializers[] = {
     {"glorot_uniform", [] { return variance_scaling(1, Fan::average, true); }},
     {"glorot_normal", [] { return variance_scaling(1, Fan::average, false); }},
     {"he_uniform", [] { return variance_scaling(2, Fan::in, true); }},
@@ -153,7 +153,7 @@ void set_seed(std::uint64_t seed) { seed_state() = base::splitmix64(seed); }
 std::uint64_t next_seed() { return base::splitmix64(seed_state() += base::splitmix64_step); }
 
 Initializer::Initializer(std::string_view name)
-    : Initializer(by_name(std::span<const Named<Plain>>(initializers), name, "initializer")()) {
+    : Initializer(by_name(std::span<const Named<MakeDefault>>(initializers), name, "initializer")()) {
   name_ = name;
 }
 

@@ -1,4 +1,4 @@
-// What all layers share: names, weights, and how they are called on tensors and on variables.
+// The code of all layers: names, weights, and calls on tensors and on variables.
 #include <croton/nn/layer.hpp>
 #include <croton/ops.hpp>
 #include <croton/views.hpp>
@@ -28,7 +28,7 @@ std::string snake_case(std::string_view type) {
   std::string name;
   for (std::size_t i = 0; i < type.size(); ++i) {
     const auto is_upper = [&](std::size_t at) { return at < type.size() && base::is_upper(type[at]); };
-    // A word begins where a capital follows a small letter, or is the last of several in front of one.
+    // A word begins where a capital follows a lowercase letter, or is the last of several capitals before one.
     const bool begins =
         i > 0 && is_upper(i) &&
         (base::is_lower(type[i - 1]) || (is_upper(i - 1) && i + 1 < type.size() && base::is_lower(type[i + 1])));
@@ -51,7 +51,7 @@ namespace {
 
 thread_local Where current_line;
 
-/// The next name of layers of that type in this process.
+/// The next automatic name of layers of this type in this process.
 std::string automatic_name(const std::string& type) {
   static auto& mutex = *new base::ForkSafeMutex;
   static std::map<std::string, int> counts;
@@ -66,8 +66,8 @@ std::uint64_t next_serial() {
   return count++;
 }
 
-/// The sizes of a variable behind its batch.
-Shape shape_behind_batch(const Variable& x) {
+/// The sizes of a variable without its batch.
+Shape shape_without_batch(const Variable& x) {
   const std::vector<std::int64_t>& sizes = x.type().shape;
   return {sizes.begin() + 1, sizes.end()};
 }
@@ -81,7 +81,7 @@ std::string subject_of(const LayerDefinition& layer) {
 void check_arity(const LayerDefinition& layer, std::size_t count, Where where) {
   const auto [least, most] = layer.arity();
   if (count >= least && count <= most) return;
-  throw TypeError(fmt::format("{} ({}), {}: {} input(s), where {} are taken", layer.name(), layer.type(),
+  throw TypeError(fmt::format("{} ({}), {}: {} input(s), where {} are expected", layer.name(), layer.type(),
                               builder::describe(where), count,
                               least == most ? fmt::format("{}", least) : fmt::format("{} or more", least)));
 }
@@ -93,7 +93,7 @@ void check_arity(const LayerDefinition& layer, std::size_t count, Where where) {
 const Shape& Tensor::shape() const { return node_->shape; }
 DType Tensor::dtype() const { return node_->dtype; }
 Layer Tensor::layer() const {
-  if (!node_->layer) throw TypeError(fmt::format("{} is an input of a model: no layer gives it", node_->name));
+  if (!node_->layer) throw TypeError(fmt::format("{} is an input of a model: no layer computes it", node_->name));
   return *node_->layer;
 }
 
@@ -103,7 +103,7 @@ Tensor::Node::~Node() {
     const Tensor tensor = std::move(left.back());
     left.pop_back();
     if (tensor.node_.use_count() > 1) continue;
-    auto& further = const_cast<Node&>(*tensor.node_).inputs;  // nobody else has the node
+    auto& further = const_cast<Node&>(*tensor.node_).inputs;  // this is the only owner of the node
     std::ranges::move(further, std::back_inserter(left));
     further.clear();
   }
@@ -158,7 +158,7 @@ Variable Layer::operator()(const Variable& x, CallContext& context, Where where)
   const builder::OriginScope origin(definition_->line(where));
   check_arity(*definition_, 1, where);
   if (x.rank() < 1) throw TypeError(fmt::format("{} ({}): {} has no batch", name(), type(), builder::describe(x)));
-  definition_->build({shape_behind_batch(x)});
+  definition_->build({shape_without_batch(x)});
   return definition_->call({Flow{x}}, context).value;
 }
 
@@ -220,10 +220,10 @@ void Layer::set_weights(const std::vector<Array>& values) const {
   const std::vector<SharedVariable> all = weights();
   if (values.size() != all.size())
     throw ValueError(fmt::format("{}: {} arrays for {} weights", subject_of(*definition_), values.size(), all.size()));
-  std::vector<NewValue> news;
-  news.reserve(all.size());
-  for (std::size_t i = 0; i < all.size(); ++i) news.push_back({all[i].name(), all[i], values[i]});
-  set_all(news);
+  std::vector<NewValue> new_values;
+  new_values.reserve(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) new_values.push_back({all[i].name(), all[i], values[i]});
+  set_all(new_values);
 }
 
 // ---- definitions ----
@@ -234,8 +234,8 @@ Where LayerLine::current() { return current_line; }
 
 Where LayerDefinition::line(Where where) const {
   if (!where.known()) return where;
-  builder::check_line(type_, where);  // of its file only the name is kept
-  // One text for each layer and file, never freed: lines live as long as the process.
+  builder::check_line(type_, where);  // the line below has only the name of the file
+  // One text for each layer and file, never freed: a Where may live as long as the process.
   static auto& mutex = *new base::ForkSafeMutex;
   static auto* texts = new std::set<std::string>;
   const std::string_view file = where.file();
@@ -248,7 +248,8 @@ LayerDefinition::LayerDefinition(std::string type, std::string name)
     : type_(std::move(type)), name_(std::move(name)), was_named_(!name_.empty()), where_(LayerLine::current()) {
   if (!was_named_) name_ = automatic_name(type_);
   if (name_.find('/') != std::string::npos)
-    throw ValueError(fmt::format("a layer named \"{}\": names have no slash, which names of weights have", name_));
+    throw ValueError(
+        fmt::format("a layer named \"{}\": names have no slash, which separates the names of weights", name_));
 }
 
 DType LayerDefinition::output_dtype(const std::vector<DType>& inputs) const {
@@ -262,7 +263,7 @@ DType LayerDefinition::output_dtype(const std::vector<DType>& inputs) const {
 DType LayerDefinition::input_dtype() const { return float_dtype(); }
 
 void LayerDefinition::build(const std::vector<Shape>& inputs) {
-  output_shape(inputs);  // for its errors, in front of any weight
+  output_shape(inputs);  // for its errors, before weights are made
   if (built_) return;
   make_weights(inputs);
   built_ = true;

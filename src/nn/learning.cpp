@@ -12,7 +12,7 @@ using State = Model::State;
 
 const CompileOptions& compiled(const State& model) {
   if (model.options) return *model.options;
-  throw TypeError(fmt::format("{}: compile says what to minimise, and is called first", model.name));
+  throw TypeError(fmt::format("{}: call compile first, with the loss to minimise", model.name));
 }
 
 void check_batch(const State& model, const Batch& batch) {

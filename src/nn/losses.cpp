@@ -28,15 +28,15 @@ template <class Error = TypeError>
   throw Error(fmt::format("{}: target {}, prediction {}: {}", what, describe(target), describe(prediction), reason));
 }
 
-void demand_real(std::string_view what, const Variable& target, const Variable& prediction) {
+void check_real(std::string_view what, const Variable& target, const Variable& prediction) {
   if (is_complex(target.dtype()) || is_complex(prediction.dtype()))
-    fail(what, target, prediction, "complex numbers are not taken");
+    fail(what, target, prediction, "complex numbers are not accepted");
 }
 
-/// Whether the last axis can be one that the other lacks.
+/// Whether the last axis has, or may have, size 1.
 bool ends_in_one(const Variable& x) { return x.type().shape.back() == 1 || x.type().shape.back() == unknown_size; }
 
-/// x, whose axes from `first` on are said to have these sizes (when called, if they are not known yet).
+/// x with stated sizes of its axes from `first` on; sizes that are unknown are checked in calls.
 Variable with_sizes(std::string_view what, const Variable& x, std::int64_t first, const std::vector<Variable>& sizes,
                     std::string_view why) {
   std::vector<Variable> inputs{x};
@@ -59,10 +59,10 @@ Variable with_shape_of(std::string_view what, const Variable& target, const Vari
   return with_sizes(what, target, 0, prediction.shape(), why);
 }
 
-/// Class numbers in floats as integers. One that is no whole number fails the call, which names it.
+/// Class numbers in floats as integers. A call with another number raises an error that names it.
 Variable whole_numbers(std::string_view what, const Variable& x) {
   const Variable is_whole = eq(x, floor(x)) & (abs(x) < number(0x1p62, x));
-  // 0, or the bits of what is none: they are what the message is made of.
+  // 0, or the bits of the number that is not a class, for the message.
   const Variable fault = where(is_whole, builder::scalar_constant(0, DType::uint64),
                                builder::apply(expr::Core::bits_of_double, {cast(x, DType::float64)}, {}, x.where()));
   const std::string message =
@@ -80,13 +80,13 @@ Variable in_wide_floats(const Variable& x) {
 }
 
 Pair paired(std::string_view what, const Variable& target, const Variable& prediction) {
-  demand_real(what, target, prediction);
+  check_real(what, target, prediction);
   Variable t = target, p = in_wide_floats(prediction);
   const bool fit = t.rank() > 0 && p.rank() > 0 &&
                    (t.rank() == p.rank() || (t.rank() + 1 == p.rank() && ends_in_one(p)) ||
                     (p.rank() + 1 == t.rank() && ends_in_one(t)));
   if (!fit)
-    fail(what, target, prediction, "both have the samples in front, and one shape but for a last axis of size 1");
+    fail(what, target, prediction, "both have the samples first, and one shape except for a last axis of size 1");
   if (t.rank() < p.rank()) {
     p = with_one_last(what, p);
     t = expand_dims(t, -1);
@@ -101,18 +101,18 @@ Pair paired(std::string_view what, const Variable& target, const Variable& predi
 }
 
 Pair paired_rows(std::string_view what, const Variable& target, const Variable& prediction) {
-  demand_real(what, target, prediction);
+  check_real(what, target, prediction);
   if (prediction.rank() < 2 || target.rank() != prediction.rank())
     fail(what, target, prediction,
          target.rank() + 1 == prediction.rank()
-             ? "a target is a row with a number for each class; those that are class numbers are sparse ones"
-             : "both have the samples in front and the classes last");
+             ? "a target is a row with a number for each class; class numbers need the sparse version"
+             : "both have the samples first and the classes last");
   const Variable p = in_wide_floats(prediction);
   return {with_shape_of(what, cast(target, p.dtype()), p), p};
 }
 
 Pair classes_and_rows(std::string_view what, const Variable& target, const Variable& prediction) {
-  demand_real(what, target, prediction);
+  check_real(what, target, prediction);
   Variable classes = is_integer(target.dtype()) ? target
                      : is_float(target.dtype()) ? whole_numbers(what, target)
                                                 : cast(target, DType::int64);
@@ -128,10 +128,10 @@ Pair classes_and_rows(std::string_view what, const Variable& target, const Varia
 
 Variable along_values(std::string_view what, const Variable& weight, const Variable& values) {
   const int missing = values.rank() - weight.rank();
-  if (values.rank() == 0) return weight;  // one number for all samples: it repeats over the weights
+  if (values.rank() == 0) return weight;  // one number for all samples, which broadcasts against the weights
   if (missing == -1 && ends_in_one(weight)) return squeeze(with_one_last(what, weight), -1);
   if (missing < 0)
-    throw TypeError(fmt::format("{}: {} is to weight {}: a number for each sample, or each step, is taken", what,
+    throw TypeError(fmt::format("{}: {} cannot weight {}: a number for each sample, or each step, is expected", what,
                                 describe(weight), describe(values)));
   return missing > 0 ? shape_padright(weight, missing) : weight;
 }
@@ -142,21 +142,21 @@ Reduction reduction_of(std::string_view text) {
   if (text == "sum_over_batch_size") return Reduction::sum_over_batch_size;
   if (text == "sum") return Reduction::sum;
   if (text == "none") return Reduction::none;
-  throw ValueError(fmt::format("there is no reduction \"{}\"; those there are: sum_over_batch_size, sum, none", text));
+  throw ValueError(fmt::format("there is no reduction \"{}\"; there are: sum_over_batch_size, sum, none", text));
 }
 
-using Of = std::function<Variable(const Variable& prediction, const Variable& target)>;
+using LossFunction = std::function<Variable(const Variable& prediction, const Variable& target)>;
 
 /// The samples of a loss whose targets have the shape of predictions.
-Loss::Samples of_numbers(std::string_view what, Of of) {
+Loss::Samples of_numbers(std::string_view what, LossFunction of) {
   return [what, of = std::move(of)](const Variable& target, const Variable& prediction) {
     const builder::OriginScope origin(prediction.where());
     const Pair pair = paired(what, target, prediction);
     return of(pair.prediction, pair.target);
   };
 }
-/// The same for rows with a number for each class.
-Loss::Samples of_rows(std::string_view what, Of of) {
+/// The samples of a loss of rows with a number for each class.
+Loss::Samples of_rows(std::string_view what, LossFunction of) {
   return [what, of = std::move(of)](const Variable& target, const Variable& prediction) {
     const builder::OriginScope origin(prediction.where());
     const Pair pair = paired_rows(what, target, prediction);
@@ -164,11 +164,11 @@ Loss::Samples of_rows(std::string_view what, Of of) {
   };
 }
 
-/// Keras's: targets 0 and 1 become -1 and 1, if there are no others.
+/// As in Keras, targets 0 and 1 become -1 and 1 if there are no others.
 Variable signs(const Variable& target) { return where(all(eq(target, 0) | eq(target, 1)), 2 * target - 1, target); }
 
-/// What the softmax or sigmoid was taken of that the prediction is.
-std::optional<Variable> logits_behind(const Variable& prediction, expr::Core activation) {
+/// The input of the softmax or sigmoid that computes the prediction, if there is one.
+std::optional<Variable> logits_of(const Variable& prediction, expr::Core activation) {
   const builder::Node& node = *prediction.node();
   if (node.op == nullptr || !node.op->is(activation)) return {};
   if (activation == expr::Core::softmax && node.attrs.integer("axis") + 1 != prediction.rank()) return {};
@@ -179,23 +179,23 @@ constexpr double epsilon = 1e-7;
 
 Variable clipped(const Variable& p) { return clip(p, number(epsilon, p), number(1 - epsilon, p)); }
 
-/// Probabilities of classes: they add up to 1, and none is 0 or 1.
+/// Probabilities of classes: p divided by its sum, and clipped to exclude 0 and 1.
 Variable probabilities(const Variable& p) {
   const Variable total = sum(p, ReduceOptions(std::vector<int>{-1}, true));
   return clipped(p / maximum(total, number(epsilon, p)));
 }
 
-/// A cross-entropy: `fit` makes targets and predictions fit, `whole` makes probabilities of positive numbers.
+/// A cross-entropy: `fit` makes targets and predictions fit each other, `normalize` turns numbers into probabilities.
 Loss::Samples crossentropy(std::string_view what, Pair (*fit)(std::string_view, const Variable&, const Variable&),
-                           expr::Core activation, Variable (*whole)(const Variable&),
+                           expr::Core activation, Variable (*normalize)(const Variable&),
                            Variable (*of)(Operand, Operand, const nnet::CrossentropyOptions&),
                            const ProbabilityLossOptions& options) {
-  return [what, fit, activation, whole, of, from_logits = options.from_logits, smoothing = options.label_smoothing](
+  return [what, fit, activation, normalize, of, from_logits = options.from_logits, smoothing = options.label_smoothing](
              const Variable& target, const Variable& prediction) {
     const builder::OriginScope origin(prediction.where());
-    const std::optional<Variable> logits = from_logits ? prediction : logits_behind(prediction, activation);
+    const std::optional<Variable> logits = from_logits ? prediction : logits_of(prediction, activation);
     const auto [t, p] = fit(what, target, logits.value_or(prediction));
-    return of(logits ? p : whole(p), t, {.from_logits = logits.has_value(), .label_smoothing = smoothing});
+    return of(logits ? p : normalize(p), t, {.from_logits = logits.has_value(), .label_smoothing = smoothing});
   };
 }
 
@@ -243,7 +243,7 @@ Loss loss_named(std::string_view name) {
   const Entry* const found =
       std::ranges::find_if(entries, [&](const Entry& entry) { return same_spelled(entry.name, name); });
   if (found == std::end(entries))
-    throw ValueError(fmt::format("there is no loss \"{}\"; those there are: {}", name, fmt::join(loss_names(), ", ")));
+    throw ValueError(fmt::format("there is no loss \"{}\"; there are: {}", name, fmt::join(loss_names(), ", ")));
   return found->make();
 }
 
@@ -271,16 +271,16 @@ Variable Loss::operator()(const Variable& target, const Variable& prediction, co
                           const Variable& mask) const {
   if (const Replica* replica = Replica::current();
       replica != nullptr && replica->is_users && reduction_ == Reduction::sum_over_batch_size)
-    throw ValueError(fmt::format(
-        "{}: in the step of a strategy this is a mean over one shard, and what shards give is added up; use "
-        "reduction=\"none\" and compute_average_loss, or reduction=\"sum\"",
-        name_));
+    throw ValueError(
+        fmt::format("{}: in the step of a strategy this is a mean over one shard, and the results of shards are added "
+                    "up; use reduction=\"none\" and compute_average_loss, or reduction=\"sum\"",
+                    name_));
   const builder::OriginScope origin(prediction.where());
   Variable values = in_wide_floats(samples_(target, prediction));
   if (sample_weight.defined()) values = values * cast(along_values(name_, sample_weight, values), values.dtype());
   Variable counted;
   if (mask.defined()) {
-    // Not a product: what does not count may be nan.
+    // Not a product: values that do not count may be nan.
     const Variable counts = cast(along_values(name_, mask, values), DType::bool_);
     counted = sum(where(counts, ones_like(values), zeros_like(values)));
     values = where(counts, values, zeros_like(values));
@@ -324,7 +324,7 @@ CosineSimilarity::CosineSimilarity(int axis, const LossOptions& options)
 Variable compute_average_loss(const Variable& per_sample, const AverageLossOptions& options) {
   const builder::OriginScope origin(per_sample.where());
   if (options.global_batch_size < 1)
-    throw ValueError(fmt::format("compute_average_loss: {}: a global_batch_size of {}, where 1 or more is taken",
+    throw ValueError(fmt::format("compute_average_loss: {}: a global_batch_size of {}, where 1 or more is expected",
                                  describe(per_sample), options.global_batch_size));
   const Variable total = sum(in_wide_floats(per_sample));
   return total / number(static_cast<double>(options.global_batch_size), total);

@@ -15,7 +15,7 @@
 namespace croton::nn {
 namespace {
 
-/// Steps count where they count in all inputs that say so.
+/// The conjunction of the masks of all inputs that have one.
 Variable common_mask(const std::vector<Flow>& inputs) {
   Variable mask;
   for (const Flow& input : inputs) {
@@ -76,19 +76,19 @@ class ConcatenateDefinition : public Merging {
 
  private:
   std::size_t position(std::size_t rank) const {
-    const std::optional<std::size_t> at = axis_behind_batch(axis_, rank);
+    const std::optional<std::size_t> at = axis_after_batch(axis_, rank);
     if (!at) fail(fmt::format("no axis {} in {} axes and the batch", axis_, rank));
     return *at;
   }
   std::string refusal(const std::vector<Shape>& inputs) const {
     std::string text;
     for (const Shape& shape : inputs) text += (text.empty() ? "" : ", ") + to_string(shape);
-    return fmt::format("sizes must be equal but along axis {}: {}", axis_, text);
+    return fmt::format("sizes must be equal except along axis {}: {}", axis_, text);
   }
   int axis_;
 };
 
-/// Elementwise, one after another.
+/// An elementwise function of all inputs.
 class ElementwiseDefinition : public Merging {
  public:
   using Function = std::function<Variable(const std::vector<Variable>&)>;
@@ -101,7 +101,7 @@ class ElementwiseDefinition : public Merging {
     Shape result = inputs[0];
     for (const Shape& other : inputs) {
       if (other.size() != result.size())
-        fail(fmt::format("takes as many axes of all, but {} and {}", to_string(result), to_string(other)));
+        fail(fmt::format("takes inputs with equally many axes, but {} and {}", to_string(result), to_string(other)));
       for (std::size_t axis = 0; axis < result.size(); ++axis) {
         if (result[axis] == 1 || result[axis] == any_size) {
           result[axis] = other[axis] == 1 ? result[axis] : other[axis];
@@ -146,8 +146,8 @@ class DotDefinition : public Merging {
       result.insert(result.end(), rest.begin(), rest.end());
     }
     if (summed[0] != summed[1] && summed[0] != any_size && summed[1] != any_size)
-      fail(fmt::format("axes {} of {} and {} of {} have other sizes", axes_.front(), to_string(inputs[0]), axes_.back(),
-                       to_string(inputs[1])));
+      fail(fmt::format("axes {} of {} and {} of {} have different sizes", axes_.front(), to_string(inputs[0]),
+                       axes_.back(), to_string(inputs[1])));
     return result.empty() ? Shape{1} : result;
   }
   DType output_dtype(const std::vector<DType>& inputs) const override {
@@ -167,10 +167,10 @@ class DotDefinition : public Merging {
   }
 
  private:
-  /// Of the k-th input, behind the batch.
+  /// The position of the k-th input's axis in its shape without the batch.
   int position(std::size_t k, std::size_t rank) const {
     const std::int64_t axis = k == 0 ? axes_.front() : axes_.back();
-    const std::optional<std::size_t> at = axis_behind_batch(axis, rank);
+    const std::optional<std::size_t> at = axis_after_batch(axis, rank);
     if (!at) fail(fmt::format("no axis {} in {} axes and the batch", axis, rank));
     return base::to_int(*at);
   }

@@ -22,21 +22,21 @@ using builder::number;
 const ReduceOptions last(-1);
 
 Variable in_doubles(const Variable& x) { return cast(x, DType::float64); }
-/// Each weight where the condition holds.
-Variable weighed(const Variable& condition, const Variable& weight) {
+/// The weight where the condition holds, else 0.
+Variable weight_where(const Variable& condition, const Variable& weight) {
   return where(condition, weight, number(0, weight));
 }
 
-/// counts[0] / counts[1], of which metrics are made that need two counts.
+/// counts[0] / counts[1], or 0 without samples: the result of metrics with two counts.
 double ratio(std::span<const double> counts) { return counts[1] == 0 ? 0 : counts[0] / counts[1]; }
 
-/// {sum(w v), sum(w)}.
+/// The counts {sum(w v), sum(w)} of a weighted mean.
 Metric::Counts mean_counts(std::string name, Loss::Samples samples) {
   return [name = std::move(name), samples = std::move(samples)](const Variable& target, const Variable& prediction,
                                                                 const Variable& weight) {
     const builder::OriginScope origin(prediction.where());
     Variable values = in_doubles(samples(target, prediction));
-    std::vector<int> inside;  // of what has one weight
+    std::vector<int> inside;  // axes of the values that share a weight
     for (int axis = weight.rank(); axis < values.rank(); ++axis) inside.push_back(axis);
     if (!inside.empty()) values = mean(values, inside);
     const Variable w = in_doubles(along_values(name, weight, values));
@@ -44,7 +44,7 @@ Metric::Counts mean_counts(std::string name, Loss::Samples samples) {
   };
 }
 
-// ---- whether predictions are right: bool ----
+// ---- whether predictions are right, as bool ----
 
 /// Whether the class of each row is among the k largest.
 Variable among_largest(const Pair& rows, std::int64_t k) {
@@ -78,13 +78,13 @@ Variable categorical_matches(const Variable& target, const Variable& prediction)
 }
 Loss::Samples top_matches(std::string_view what, std::int64_t k,
                           Pair (*fit)(std::string_view, const Variable&, const Variable&)) {
-  if (k < 1) throw ValueError(fmt::format("{}: k is {}, where 1 or more is taken", what, k));
+  if (k < 1) throw ValueError(fmt::format("{}: k is {}, where 1 or more is expected", what, k));
   return [what, k, fit](const Variable& target, const Variable& prediction) {
     return among_largest(fit(what, target, prediction), k);
   };
 }
 
-/// 1 for the same direction: as a loss it is less than 0.
+/// The cosine similarity: 1 for the same direction, where the loss is -1.
 Variable cosines(const Variable& target, const Variable& prediction) {
   return -CosineSimilarity().samples(target, prediction);
 }
@@ -96,45 +96,46 @@ Variable squared_errors(const Variable& target, const Variable& prediction) {
 
 // ---- true and false positives ----
 
-/// {weight of the right ones among the positive, weight of the ones that it is a share of}.
-Metric::Counts share_counts(std::string_view what, double threshold, bool of_targets) {
+/// {weight of true positives, weight of all positive targets (recall) or of all positive predictions (precision)}.
+Metric::Counts ratio_counts(std::string_view what, double threshold, bool of_targets) {
   return [=](const Variable& target, const Variable& prediction, const Variable& weight) {
     const builder::OriginScope origin(prediction.where());
     const auto [t, p] = paired(what, target, prediction);
-    const Variable is = neq(t, 0), said = p > number(threshold, p), w = in_doubles(along_values(what, weight, p));
-    return stack({sum(weighed(is & said, w)), sum(weighed(of_targets ? is : said, w))});
+    const Variable positive = neq(t, 0), predicted = p > number(threshold, p),
+                   w = in_doubles(along_values(what, weight, p));
+    return stack({sum(weight_where(positive & predicted, w)), sum(weight_where(of_targets ? positive : predicted, w))});
   };
 }
 
-/// The weight of true positives at each threshold, then that of false ones.
+/// The weights of true positives at all thresholds, then the weights of false positives.
 Metric::Counts curve_counts(int thresholds) {
   return [thresholds](const Variable& target, const Variable& prediction, const Variable& weight) {
     const builder::OriginScope origin(prediction.where());
     const auto [t, p] = paired("auc", target, prediction);
     const Variable w = in_doubles(along_values("auc", weight, p)) + zeros_like(in_doubles(p));
-    // p is above threshold i / (n - 1) when the last threshold below it, counted from 0, is i or more. The first and
-    // the last threshold lie outside of 0 to 1: all are above the one, none above the other.
+    // p is above threshold i / (n - 1) if the last threshold below it, counted from 0, is i or more. The first and the
+    // last threshold are outside of [0, 1]: every p is above the first, none is above the last.
     const Variable below = ceil(p * number(thresholds - 1, p)) - number(1, p);
     const Variable reached = clip(below, number(0, p), number(thresholds - 2, p));
     const Variable above = expand_dims(flatten(reached), 0) >= expand_dims(cast(arange(thresholds), p.dtype()), 1);
     const auto at_each = [&](const Variable& which) {
-      return sum(weighed(above, expand_dims(flatten(weighed(which, w)), 0)), 1);
+      return sum(weight_where(above, expand_dims(flatten(weight_where(which, w)), 0)), 1);
     };
     return concatenate({at_each(neq(t, 0)), at_each(eq(t, 0))});
   };
 }
 double area(std::span<const double> counts) {
   const std::size_t n = counts.size() / 2;
-  const auto share = [&](std::size_t first, std::size_t i) {
+  const auto fraction = [&](std::size_t first, std::size_t i) {
     return counts[first] == 0 ? 0 : counts[first + i] / counts[first];
   };
   double total = 0;
   for (std::size_t i = 0; i + 1 < n; ++i)
-    total += (share(n, i) - share(n, i + 1)) * (share(0, i) + share(0, i + 1)) / 2;
+    total += (fraction(n, i) - fraction(n, i + 1)) * (fraction(0, i) + fraction(0, i + 1)) / 2;
   return total;
 }
 int checked_thresholds(int thresholds) {
-  if (thresholds < 2) throw ValueError(fmt::format("auc: {} thresholds, where 2 or more are taken", thresholds));
+  if (thresholds < 2) throw ValueError(fmt::format("auc: {} thresholds, where 2 or more are expected", thresholds));
   return thresholds;
 }
 
@@ -157,7 +158,7 @@ const Entry entries[] = {
 };
 
 Metric metric_named(std::string_view name) {
-  // Chosen when the model is compiled.
+  // resolved_accuracy chooses the accuracy later.
   if (same_spelled(name, "accuracy") || same_spelled(name, "acc"))
     return Metric(std::string(name), 2, nullptr, ratio, Better::larger);
   const Entry* const found =
@@ -172,7 +173,7 @@ Metric metric_named(std::string_view name) {
   std::vector<std::string_view> all = {"accuracy"};
   for (const Entry& entry : entries) all.push_back(entry.name);
   all.insert(all.end(), names.begin(), names.end());
-  throw ValueError(fmt::format("there is no metric \"{}\"; those there are: {}", name, fmt::join(all, ", ")));
+  throw ValueError(fmt::format("there is no metric \"{}\"; there are: {}", name, fmt::join(all, ", ")));
 }
 
 }  // namespace
@@ -197,9 +198,9 @@ TopKCategoricalAccuracy::TopKCategoricalAccuracy(std::int64_t k, const std::stri
 SparseTopKCategoricalAccuracy::SparseTopKCategoricalAccuracy(std::int64_t k, const std::string& name)
     : Metric(name, top_matches("sparse_top_k_categorical_accuracy", k, classes_and_rows), Better::larger) {}
 Precision::Precision(double threshold, const std::string& name)
-    : Metric(name, 2, share_counts("precision", threshold, false), ratio, Better::larger) {}
+    : Metric(name, 2, ratio_counts("precision", threshold, false), ratio, Better::larger) {}
 Recall::Recall(double threshold, const std::string& name)
-    : Metric(name, 2, share_counts("recall", threshold, true), ratio, Better::larger) {}
+    : Metric(name, 2, ratio_counts("recall", threshold, true), ratio, Better::larger) {}
 AUC::AUC(int thresholds, const std::string& name)
     : Metric(name, 2 * std::int64_t{checked_thresholds(thresholds)}, curve_counts(thresholds), area, Better::larger) {}
 RootMeanSquaredError::RootMeanSquaredError(const std::string& name)

@@ -1,4 +1,4 @@
-// Models put together: which layers there are, what they are called, and how values run through them.
+// Models: their layers, the names of these, and the evaluation of all layers in order.
 #include <croton/nn/model.hpp>
 #include <croton/views.hpp>
 
@@ -21,14 +21,14 @@ namespace {
 
 using Node = Tensor::Node;
 
-/// A model inside of another one.
+/// A model as a layer of another one.
 class ModelLayer : public LayerDefinition {
  public:
   explicit ModelLayer(std::shared_ptr<Model::State> state)
       : LayerDefinition(state->is_sequential ? "Sequential" : "Model", state->was_named ? state->name : ""),
         state_(std::move(state)) {}
   std::pair<std::size_t, std::size_t> arity() const override { return {state_->inputs.size(), state_->inputs.size()}; }
-  /// Through all layers, as sizes that the model leaves open may be known here.
+  /// Computed through all layers, as sizes that the model leaves open may be known here.
   Shape output_shape(const std::vector<Shape>& inputs) const override {
     std::unordered_map<const Node*, Shape> shapes;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -64,11 +64,11 @@ class ModelLayer : public LayerDefinition {
   std::shared_ptr<Model::State> state_;
 };
 
-/// The line of a layer with its name.
+/// The line where a layer was made, with the layer's name.
 Where line_of(const Layer& layer) { return layer.definition().line(layer.definition().made_at()); }
 
-/// What the layers are called in one model: by the names that the user gave, and by their types. ValueError for a name
-/// that was given twice.
+/// The names of layers in one model: those that the user gave, else made from their types. ValueError for a name that
+/// was given twice.
 std::vector<std::string> names_of(const std::vector<Layer>& layers, const std::string& model) {
   std::set<std::string> taken;
   for (const Layer& layer : layers) {
@@ -82,7 +82,7 @@ std::vector<std::string> names_of(const std::vector<Layer>& layers, const std::s
   return names;
 }
 
-/// The weights, or the states (`list` says which), of layers and of those inside of them, each once.
+/// Appends the weights, or the states (`list` selects one), of layers and of their inner layers, each once.
 void append(const std::vector<LayerDefinition::Weight>& (LayerDefinition::*list)() const,
             const std::vector<Layer>& layers, const std::vector<std::string>& names, bool trained,
             std::set<const void*>& seen, std::vector<Model::State::NamedWeight>& all) {
@@ -105,24 +105,24 @@ void append(const std::vector<LayerDefinition::Weight>& (LayerDefinition::*list)
 
 // ---- the state ----
 
-void Model::State::demand_connected() const {
+void Model::State::check_connected() const {
   if (is_connected()) return;
-  throw ValueError(fmt::format(
-      "{}: a Sequential whose first layer was told no input_shape is put together when it first sees data; tell the "
-      "first layer its input_shape, or call fit or predict first",
-      name));
+  throw ValueError(
+      fmt::format("{}: a Sequential whose first layer has no input_shape is built when it first sees data; give the "
+                  "first layer an input_shape, or call fit or predict first",
+                  name));
 }
 
 void Model::State::connect(const std::vector<Array>& x) {
   if (is_connected()) return;
-  if (waiting.empty()) throw ValueError(fmt::format("{}: a model without layers", name));
+  if (added.empty()) throw ValueError(fmt::format("{}: a model without layers", name));
   if (x.size() != 1) throw ValueError(fmt::format("{}: {} arrays for the one input of a Sequential", name, x.size()));
   if (x[0].rank() < 1) throw ShapeError(fmt::format("{}: an array of no axes, where the first one is the batch", name));
-  const DType wanted = waiting.front().definition().input_dtype();
+  const DType wanted = added.front().definition().input_dtype();
   const Tensor input = Input(Shape(x[0].shape().begin() + 1, x[0].shape().end()), {.name = "input", .dtype = wanted},
-                             line_of(waiting.front()));
+                             line_of(added.front()));
   Tensor value = input;
-  for (const Layer& layer : waiting) value = layer(value, layer.definition().made_at());
+  for (const Layer& layer : added) value = layer(value, layer.definition().made_at());
   inputs = {input};
   outputs = {value};
   find_layers();
@@ -141,7 +141,7 @@ void Model::State::find_layers() {
   order.clear();
   layers.clear();
   names.clear();
-  // By depth first, without recursion: models may be deep.
+  // Depth first, without recursion: models may be deep.
   std::vector<std::pair<Tensor, std::size_t>> stack;
   for (const Tensor& output : outputs) {
     if (!seen.emplace(output.handle().get(), true).second) continue;
@@ -190,7 +190,7 @@ std::vector<Flow> Model::State::run(const std::vector<Variable>& x, CallContext&
 }
 
 std::vector<Flow> Model::State::run(const std::vector<Flow>& x, CallContext& context) const {
-  demand_connected();
+  check_connected();
   if (x.size() != inputs.size())
     throw TypeError(fmt::format("{}: {} input(s), where the model has {}", name, x.size(), inputs.size()));
   std::unordered_map<const Node*, Flow> values;
@@ -208,7 +208,7 @@ std::vector<Flow> Model::State::run(const std::vector<Flow>& x, CallContext& con
   for (const Tensor& tensor : order) {
     const Node& node = tensor.node();
     if (values.contains(&node)) continue;
-    std::optional<builder::OriginScope> origin;  // those of a model inside come from its own layers
+    std::optional<builder::OriginScope> origin;  // nodes of an inner model get the lines of its own layers
     if (node.layer->definition().type() != "Model" && node.layer->definition().type() != "Sequential")
       origin.emplace(node.layer->definition().line(node.where));
     std::vector<Flow> arguments;
@@ -237,7 +237,7 @@ std::vector<Model::State::NamedWeight> Model::State::states() const {
 }
 
 void set_all(const std::vector<NewValue>& values) {
-  // Conversions first: what does not fit changes nothing.
+  // All conversions first: if one fails, no variable has changed.
   std::vector<Array> converted;
   for (const auto& [name, variable, value] : values) {
     const Sizes shape = variable.get_value(true).shape();
@@ -289,7 +289,7 @@ std::vector<Variable> Model::call(const std::vector<Variable>& x, CallContext& c
 }
 
 Model Model::with_strategy(const MirroredStrategy& strategy) const {
-  state_->demand_connected();
+  state_->check_connected();
   auto state = std::make_shared<State>();
   state->name = state_->name;
   state->was_named = state_->was_named;
@@ -301,9 +301,9 @@ Model Model::with_strategy(const MirroredStrategy& strategy) const {
 }
 
 Layer Model::layer() const {
-  state_->demand_connected();
+  state_->check_connected();
   if (state_->outputs.size() != 1)
-    throw TypeError(fmt::format("{}: a model of {} outputs is no layer", state_->name, state_->outputs.size()));
+    throw TypeError(fmt::format("{}: a model of {} outputs is not a layer", state_->name, state_->outputs.size()));
   if (const std::shared_ptr<LayerDefinition> known = state_->as_layer.lock()) return Layer(known);
   const Layer layer = make_layer<ModelLayer>(state_);
   state_->as_layer = layer.handle();
@@ -311,7 +311,7 @@ Layer Model::layer() const {
 }
 
 const std::string& Model::name() const { return state_->name; }
-std::vector<Layer> Model::layers() const { return state_->is_connected() ? state_->layers : state_->waiting; }
+std::vector<Layer> Model::layers() const { return state_->is_connected() ? state_->layers : state_->added; }
 
 Layer Model::layer(std::string_view name) const {
   std::string all;
@@ -369,10 +369,10 @@ void Model::set_weights(const std::vector<Array>& values) const {
   const std::vector<State::NamedWeight> all = state_->weights();
   if (values.size() != all.size())
     throw ValueError(fmt::format("{}: {} arrays for {} weights", state_->name, values.size(), all.size()));
-  std::vector<NewValue> news;
-  news.reserve(all.size());
-  for (std::size_t i = 0; i < all.size(); ++i) news.push_back({all[i].name, all[i].variable, values[i]});
-  set_all(news);
+  std::vector<NewValue> new_values;
+  new_values.reserve(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) new_values.push_back({all[i].name, all[i].variable, values[i]});
+  set_all(new_values);
 }
 
 // ---- the summary ----
@@ -401,10 +401,10 @@ std::string batch_of(const Shape& shape) {
 
 namespace {
 
-/// Of a Sequential that has not seen what it takes: the sizes behind each layer are open.
-std::string summary_of_waiting(const Model::State& model) {
-  std::string text = fmt::format("Model: {}, which is put together when it first sees data\n", model.name);
-  for (const Layer& layer : model.waiting) {
+/// The summary of a Sequential whose input shape is not known yet, and so no output shape either.
+std::string summary_of_unconnected(const Model::State& model) {
+  std::string text = fmt::format("Model: {}, which is built when it first sees data\n", model.name);
+  for (const Layer& layer : model.added) {
     text += fmt::format("{} ({})", layer.name(), layer.type());
     if (layer.built()) text += fmt::format(", {} parameters", with_commas(layer.count_params()));
     text += "\n";
@@ -415,16 +415,16 @@ std::string summary_of_waiting(const Model::State& model) {
 }  // namespace
 
 std::string Model::summary() const {
-  if (!state_->is_connected()) return summary_of_waiting(*state_);
+  if (!state_->is_connected()) return summary_of_unconnected(*state_);
   const auto name_of_layer = [&](const Tensor& tensor) {
     const auto at = std::ranges::find(state_->inputs, tensor) != state_->inputs.end()
                         ? state_->layers.end()
                         : std::ranges::find(state_->layers, *tensor.node().layer);
     if (at != state_->layers.end()) return base::nth(state_->names, at - state_->layers.begin());
     return tensor.node().name.empty() ? std::string("input")
-                                      : tensor.node().name;  // what a layer of another model gives
+                                      : tensor.node().name;  // the output of a layer of another model
   };
-  // A chain shows no connections: each layer takes what the one above gives.
+  // A chain shows no connections: the input of each layer is the output of the layer above.
   bool is_chain = state_->inputs.size() == 1;
   for (std::size_t i = 1; i < state_->order.size(); ++i) {
     const auto& inputs = state_->order[i].node().inputs;
@@ -498,9 +498,9 @@ Sequential::Sequential(const std::vector<Layer>& layers, const std::string& name
 }
 
 void Sequential::add(const Layer& layer) {
-  if (state_->options) throw ValueError(fmt::format("{}: a layer is added behind compile", state_->name));
-  State next = *state_;  // a layer that does not fit leaves the model as it was
-  if (next.waiting.empty() && next.outputs.empty()) {
+  if (state_->options) throw ValueError(fmt::format("{}: a layer is added after compile", state_->name));
+  State next = *state_;  // an error leaves the model as it was
+  if (next.added.empty() && next.outputs.empty()) {
     if (const std::optional<Shape> shape = layer.definition().input_shape())
       next.inputs =
           next.outputs = {Input(*shape, {.name = "input", .dtype = layer.definition().input_dtype()}, line_of(layer))};
@@ -509,17 +509,17 @@ void Sequential::add(const Layer& layer) {
     next.outputs = {layer(next.outputs[0], layer.definition().made_at())};
     next.find_layers();
   }
-  next.waiting.push_back(layer);
-  next.functions.clear();  // of the shorter model
+  next.added.push_back(layer);
+  next.functions.clear();  // these are of the shorter model
   *state_ = std::move(next);
 }
 
 void Sequential::add(const Tensor& input) {
   if (input.node().layer)
-    throw TypeError(fmt::format("{}: takes layers, or an Input in front of them, but what {} gives", state_->name,
+    throw TypeError(fmt::format("{}: takes layers, or an Input before them, but the output of {}", state_->name,
                                 input.layer().name()));
-  if (!state_->outputs.empty() || !state_->waiting.empty())
-    throw ValueError(fmt::format("{}: the Input {} ({}) stands in front of all layers", state_->name, input.node().name,
+  if (!state_->outputs.empty() || !state_->added.empty())
+    throw ValueError(fmt::format("{}: the Input {} ({}) must come before all layers", state_->name, input.node().name,
                                  builder::describe(input.node().where)));
   state_->inputs = state_->outputs = {input};
   state_->find_layers();

@@ -1,4 +1,4 @@
-// What a model minimises, and by which numbers it is judged.
+// Model::compile: the loss, the optimizer and the metrics of a model.
 #include <croton/nn/model.hpp>
 
 #include <fmt/format.h>
@@ -21,8 +21,8 @@ void Model::compile(const CompileOptions& options, Where where) {
   for (const std::vector<Metric>* list : {&options.metrics, &options.weighted_metrics}) {
     for (const Metric& metric : *list) {
       if (metric.name() == "loss" || metric.name().starts_with("val_"))
-        throw ValueError(fmt::format("{}: a metric is named \"{}\", which stands for {}; give it another name", name(),
-                                     metric.name(),
+        throw ValueError(fmt::format("{}: a metric is named \"{}\", which is reserved for {}; give it another name",
+                                     name(), metric.name(),
                                      metric.name() == "loss" ? "the loss" : "a number of the validation data"));
     }
   }

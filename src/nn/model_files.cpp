@@ -1,4 +1,4 @@
-// Models in files: weights under their names, and the whole state of a training.
+// Models in files: weights by name, and checkpoints, which have the whole state of a training.
 #include <croton/archive.hpp>
 #include <croton/nn/model.hpp>
 #include <croton/ops.hpp>
@@ -22,13 +22,13 @@ namespace {
 using Named = std::vector<std::pair<std::string, SharedVariable>>;
 
 Named named_weights(const Model::State& model) {
-  model.demand_connected();
+  model.check_connected();
   Named result;
   for (const Model::State::NamedWeight& weight : model.weights()) result.emplace_back(weight.name, weight.variable);
   return result;
 }
 
-/// All that a checkpoint has of the model.
+/// The variables of the model that a checkpoint has: weights and states.
 Named named_parts(const Model::State& model) {
   Named result;
   for (const auto& [name, variable] : named_weights(model)) result.emplace_back("model/" + name, variable);
@@ -37,8 +37,8 @@ Named named_parts(const Model::State& model) {
   return result;
 }
 
-/// The optimizer's variables. What it keeps of a parameter is named by the parameter, whose name in the model is the
-/// same in every process: "optimizer/adam/m/dense/kernel".
+/// The optimizer's variables. The name of its state of a parameter ends in the parameter's name in the model, which is
+/// the same in every process: "optimizer/adam/m/dense/kernel".
 Named named_state(const Model::State& model, const Optimizer& optimizer) {
   Named result;
   std::set<std::string> taken;
@@ -64,9 +64,9 @@ io::NamedArrays values(const Named& variables) {
 bool is_npz(const std::filesystem::path& file) { return file.extension() == ".npz"; }
 
 constexpr const char* checkpoint_format = "croton-checkpoint-1";
-/// How far the training is, by name.
+/// The progress of a training as named numbers.
 using Progress = std::vector<std::pair<std::string, std::int64_t>>;
-/// NPZ files have no text beside the arrays: these numbers are some of them, behind this in their names.
+/// NPZ files have no metadata: there these numbers are arrays whose names have this prefix.
 constexpr std::string_view progress_array = "croton-checkpoint-1/";
 
 io::Archive read_archive(const std::filesystem::path& file) {
@@ -95,7 +95,7 @@ void write_archive(const std::filesystem::path& file, io::NamedArrays arrays, co
   io::save_safetensors(file, arrays, metadata);
 }
 
-/// A number of 0 or more, or nothing.
+/// The number with this name, at least 0, or nothing.
 std::optional<std::int64_t> progress_of(const io::Archive& archive, const std::string& name) {
   const auto found = archive.metadata.find(name);
   if (found == archive.metadata.end()) return std::nullopt;
@@ -106,8 +106,8 @@ std::optional<std::int64_t> progress_of(const io::Archive& archive, const std::s
   return number;
 }
 
-/// Files had states of random numbers among the weights once: {key, count}, in uint64. Those of weights lose them,
-/// those of checkpoints have them by today's name.
+/// Older files have states of random numbers ({key, count}, in uint64) among the weights. They are dropped from files
+/// of weights, and renamed in checkpoints.
 void move_states(io::Archive& archive, bool of_checkpoint) {
   std::erase_if(archive.arrays, [&](std::pair<std::string, Array>& entry) {
     auto& [name, array] = entry;
@@ -129,17 +129,17 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-/// Sets the variables to the arrays of their names; `whole`: there may be no others. ValueError, and nothing is
-/// changed, where names differ.
+/// Sets the variables to the arrays with their names; `whole`: there must be no other arrays. ValueError if names
+/// differ; then nothing is changed.
 void set_from(const std::filesystem::path& file, const io::NamedArrays& arrays, const Named& variables, bool whole) {
-  std::vector<NewValue> news;
+  std::vector<NewValue> new_values;
   std::vector<std::string> missing, others;
   for (const auto& [name, variable] : variables) {
     const auto found = std::ranges::find(arrays, name, &std::pair<std::string, Array>::first);
     if (found == arrays.end()) {
       missing.push_back(name);
     } else {
-      news.push_back({name, variable, found->second});
+      new_values.push_back({name, variable, found->second});
     }
   }
   for (const auto& [name, array] : arrays) {
@@ -150,10 +150,10 @@ void set_from(const std::filesystem::path& file, const io::NamedArrays& arrays, 
     std::string text = fmt::format("{} does not fit the model", file.string());
     if (!missing.empty()) text += ": it has no " + listed(missing);
     if (whole && !others.empty())
-      text += fmt::format("{} it has {}, which the model has not", missing.empty() ? ":" : ";", listed(others));
+      text += fmt::format("{} it has {}, which the model does not have", missing.empty() ? ":" : ";", listed(others));
     throw ValueError(text);
   }
-  set_all(news);
+  set_all(new_values);
 }
 
 }  // namespace
@@ -175,7 +175,7 @@ void Model::load_weights(const std::filesystem::path& file) const {
   io::Archive archive = read_archive(file);
   move_states(archive, is_checkpoint(archive));
   if (!is_checkpoint(archive)) return set_from(file, archive.arrays, named_weights(*state_), true);
-  // A checkpoint has the weights too, under their names behind "model/".
+  // A checkpoint also has the weights; their names begin with "model/".
   io::NamedArrays weights;
   for (const auto& [name, array] : archive.arrays) {
     if (name.starts_with("model/")) weights.emplace_back(name.substr(6), array);
@@ -198,8 +198,8 @@ void Model::load_checkpoint(const std::filesystem::path& file) {
   io::Archive archive = read_archive(file);
   move_states(archive, true);
   const std::optional<std::int64_t> done = is_checkpoint(archive) ? progress_of(archive, "epochs") : std::nullopt;
-  if (!done) throw ValueError(fmt::format("{} is no checkpoint of a training", file.string()));
-  // The optimizer has its state of a parameter from its first step on.
+  if (!done) throw ValueError(fmt::format("{} is not a checkpoint of a training", file.string()));
+  // The optimizer makes its state of a parameter in its first step.
   const Optimizer learner = optimizer();
   std::vector<std::pair<Variable, SharedVariable>> none;
   for (const SharedVariable& parameter : trainable_variables())
@@ -211,7 +211,8 @@ void Model::load_checkpoint(const std::filesystem::path& file) {
   const std::int64_t shards = progress_of(archive, "shards").value_or(1), own = std::ssize(state_->shards.device_of);
   if (shards != own && base::config().warn) {
     std::cerr << fmt::format(
-        "croton: warning: {}: {} was saved by a training of {} shard(s), and this has {}: it goes on with other bits\n",
+        "croton: warning: {}: {} was saved by a training of {} shard(s), and this one has {}: it continues with other "
+        "bits\n",
         state_->name, file.string(), shards, own);
   }
   state_->resumed_epochs = state_->epochs_done = *done;

@@ -7,10 +7,10 @@
 
 namespace croton::nn {
 
-/// "BatchNormalization" as "batch_normalization", "Conv2D" as "conv2d".
+/// "BatchNormalization" becomes "batch_normalization", "Conv2D" becomes "conv2d".
 std::string snake_case(std::string_view type);
 
-/// `name`, or where it is taken `name` with _1, _2, ... behind; takes it.
+/// `name`, or if that is taken the first free of `name`_1, `name`_2, ...; adds it to `taken`.
 std::string unique_name(const std::string& name, std::set<std::string>& taken);
 
 }  // namespace croton::nn

@@ -16,7 +16,7 @@ namespace croton::nn {
 namespace {
 
 /// A layer that draws random numbers in training.
-class Drawing : public Simple {
+class RandomLayer : public Simple {
  public:
   using Simple::Simple;
   void make_weights(const std::vector<Shape>&) override { draws_ = Draws(add_state("state", Draws::first_state())); }
@@ -25,10 +25,10 @@ class Drawing : public Simple {
   Draws draws_;
 };
 
-/// A layer that is told a rate, in [0, 1).
-class Rated : public Drawing {
+/// A layer with a rate in [0, 1).
+class RateLayer : public RandomLayer {
  public:
-  Rated(const std::string& type, double rate, const std::string& name) : Drawing(type, name), rate_(rate) {
+  RateLayer(const std::string& type, double rate, const std::string& name) : RandomLayer(type, name), rate_(rate) {
     if (!(rate >= 0 && rate < 1)) refuse(fmt::format("a rate of {}; it is at least 0 and below 1", rate));
   }
   Flow call(const std::vector<Flow>& inputs, CallContext& context) override {
@@ -41,9 +41,9 @@ class Rated : public Drawing {
   double rate_;
 };
 
-class DropoutDefinition : public Rated {
+class DropoutDefinition : public RateLayer {
  public:
-  DropoutDefinition(double rate, const std::string& name) : Rated("Dropout", rate, name) {}
+  DropoutDefinition(double rate, const std::string& name) : RateLayer("Dropout", rate, name) {}
 
  protected:
   Variable drawn(const Variable& x, CallContext& context) override {
@@ -51,11 +51,11 @@ class DropoutDefinition : public Rated {
   }
 };
 
-/// Of whole channels of images of so many axes.
-class SpatialDefinition : public Rated {
+/// Drops whole channels of images with `axes` axes.
+class SpatialDefinition : public RateLayer {
  public:
   SpatialDefinition(const std::string& type, int axes, double rate, Layout layout, const std::string& name)
-      : Rated(type, rate, name), axes_(axes), layout_(layout) {}
+      : RateLayer(type, rate, name), axes_(axes), layout_(layout) {}
   Shape output_shape(const std::vector<Shape>& inputs) const override {
     if (std::cmp_not_equal(inputs[0].size(), axes_ + 1))
       fail(fmt::format("takes images of {} axes and channels, but {}", axes_, to_string(inputs[0])));
@@ -75,9 +75,9 @@ class SpatialDefinition : public Rated {
   Layout layout_;
 };
 
-class GaussianDropoutDefinition : public Rated {
+class GaussianDropoutDefinition : public RateLayer {
  public:
-  GaussianDropoutDefinition(double rate, const std::string& name) : Rated("GaussianDropout", rate, name) {}
+  GaussianDropoutDefinition(double rate, const std::string& name) : RateLayer("GaussianDropout", rate, name) {}
 
  protected:
   Variable drawn(const Variable& x, CallContext& context) override {
@@ -86,9 +86,10 @@ class GaussianDropoutDefinition : public Rated {
   }
 };
 
-class NoiseDefinition : public Drawing {
+class NoiseDefinition : public RandomLayer {
  public:
-  NoiseDefinition(double deviation, const std::string& name) : Drawing("GaussianNoise", name), deviation_(deviation) {
+  NoiseDefinition(double deviation, const std::string& name)
+      : RandomLayer("GaussianNoise", name), deviation_(deviation) {
     if (!(deviation >= 0)) refuse(fmt::format("a deviation of {}; it is at least 0", deviation));
   }
   Flow call(const std::vector<Flow>& inputs, CallContext& context) override {

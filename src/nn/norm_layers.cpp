@@ -1,4 +1,4 @@
-// Normalisation.
+// Normalisation layers.
 #include <croton/nn/layers.hpp>
 #include <croton/nnet_layers.hpp>
 #include <croton/ops.hpp>
@@ -17,7 +17,7 @@
 namespace croton::nn {
 namespace {
 
-/// A layer that is told axes, counted with the batch.
+/// A layer with options for axes, which are counted with the batch.
 class Normalization : public LayerDefinition {
  public:
   using LayerDefinition::LayerDefinition;
@@ -25,14 +25,14 @@ class Normalization : public LayerDefinition {
  protected:
   /// The position of the axis in a shape without the batch.
   std::size_t position(int axis, std::size_t rank) const {
-    const std::optional<std::size_t> at = axis_behind_batch(axis, rank);
+    const std::optional<std::size_t> at = axis_after_batch(axis, rank);
     if (!at) refuse(fmt::format("no axis {} in the batch and {} axes; the batch is not normalised", axis, rank));
     return *at;
   }
 };
 
-/// x as dtype. What float16 has no room for becomes its largest number: a running average that is infinite once stays
-/// so.
+/// x as dtype. Numbers out of float16's range become its largest number, because a running average that is infinite
+/// once stays so.
 Variable in_range(const Variable& x, DType dtype) {
   if (dtype != DType::float16) return cast(x, dtype);
   return cast(clip(x, builder::number(-65504, x), builder::number(65504, x)), dtype);
@@ -75,7 +75,7 @@ class BatchNormDefinition : public Normalization {
     const Variable wide = widened(x), &mask = inputs[0].mask;
     Variable average, variance, y;
     if (mask.defined()) {
-      // Of the steps that count. Not products with the mask: what does not count may be nan.
+      // Of the steps that count. Not products with the mask: values that do not count may be nan.
       const Variable counts = shape_padright(mask, x.rank() - mask.rank()), none = builder::number(0, wide);
       const Variable total = sum(where(counts, ones_like(wide), none), over) + builder::number(1e-7, wide);
       average = sum(where(counts, wide, none), over) / total;
@@ -85,21 +85,21 @@ class BatchNormDefinition : public Normalization {
       const Variable scale = dimshuffle(gamma, pattern) / sqrt(variance + builder::number(options_.epsilon, variance));
       y = cast((wide - average) * scale + dimshuffle(beta, pattern), output_dtype({x.dtype()}));
     } else {
-      // As batch_norm_train has them, so that they are computed once.
+      // The same expressions as in batch_norm_train, so that they are computed once.
       average = mean(wide, over);
       variance = mean(sqr(wide - average), over);
       y = nnet::batch_norm_train(x, gamma, beta, of).out;
     }
-    const auto follow = [&](const SharedVariable& moving, const Variable& now) {
-      // A layer that is called more than once goes on from what the call before leaves.
+    const auto update_moving = [&](const SharedVariable& moving, const Variable& now) {
+      // If a layer is called several times, each call continues from the result of the call before.
       auto update = std::ranges::find(context.updates, Variable(moving), &Updates::value_type::first);
       if (update == context.updates.end()) update = context.updates.emplace(update, moving, moving);
       const Variable wide_old = widened(update->second), keep = builder::number(options_.momentum, wide_old),
                      share = builder::number(1 - options_.momentum, now);
       update->second = in_range(keep * wide_old + share * squeeze(now, axes), moving.dtype());
     };
-    follow(mean_, average);
-    follow(variance_, variance);
+    update_moving(mean_, average);
+    update_moving(variance_, variance);
     return {y, mask};
   }
 
@@ -143,7 +143,7 @@ class LayerNormDefinition : public Normalization {
   }
 
  private:
-  /// Counted with the batch.
+  /// The axes of the option, counted with the batch.
   std::vector<int> sorted_axes(std::size_t rank) const {
     std::vector<int> axes;
     axes.reserve(options_.axes.size());
@@ -163,7 +163,7 @@ class LayerNormDefinition : public Normalization {
   SharedVariable gamma_, beta_;
 };
 
-/// Without groups each channel is one.
+/// Without `groups` each channel is a group.
 class GroupNormDefinition : public LayerDefinition {
  public:
   GroupNormDefinition(const std::string& type, std::optional<std::int64_t> groups, double epsilon,

@@ -17,12 +17,11 @@ namespace {
 using builder::scalar_constant;
 using Pairs = std::vector<std::pair<Variable, SharedVariable>>;
 
-/// Numbers take the dtype of what they meet: as plain C++ numbers they would be floatX, and 0.999 in float32 is 1e-8
-/// from 0.999.
+/// A number in the dtype of `like`. Plain C++ numbers would be floatX, and 0.999 in float32 differs from 0.999 by 1e-8.
 Variable number(double value, const Variable& like) { return scalar_constant(value, like.dtype()); }
 
 /// decay old + (1 - decay) value.
-Variable average(double decay, const Variable& old, const Variable& value) {
+Variable moving_average(double decay, const Variable& old, const Variable& value) {
   return number(decay, old) * old + number(1 - decay, old) * value;
 }
 
@@ -38,11 +37,11 @@ void check_clip(const char* option, const std::optional<double>& bound) {
   if (bound && !(*bound > 0)) throw ValueError(fmt::format("{} must be above 0, and is {}", option, *bound));
 }
 
-/// In float32 at least, as squares of float16 overflow from 256 on.
+/// The sum of squares in at least float32, as squares of float16 overflow from 256 on.
 Variable sum_of_squares(const Variable& x) { return sum(sqr(cast(x, promote(x.dtype(), DType::float32)))); }
 
-/// x, or as much of it as is left when what has this sum of squares is cut to a norm.
-Variable cut(const Variable& x, const Variable& squares, double norm) {
+/// x, scaled so that the vector with this sum of squares, of which x is a part, has at most the norm.
+Variable clip_norm(const Variable& x, const Variable& squares, double norm) {
   const Variable longest = number(norm, squares);
   return x * cast(longest / maximum(sqrt(squares), longest), x.dtype());
 }
@@ -50,15 +49,15 @@ Variable cut(const Variable& x, const Variable& squares, double norm) {
 void clip_all(const Clip& how, Pairs& pairs) {
   for (auto& [gradient, parameter] : pairs) {
     if (how.value) gradient = clip(gradient, number(-*how.value, gradient), number(*how.value, gradient));
-    if (how.norm) gradient = cut(gradient, sum_of_squares(gradient), *how.norm);
+    if (how.norm) gradient = clip_norm(gradient, sum_of_squares(gradient), *how.norm);
   }
   if (!how.global_norm) return;
   Variable squares = sum_of_squares(pairs[0].first);
   for (std::size_t i = 1; i < pairs.size(); ++i) squares = squares + sum_of_squares(pairs[i].first);
-  for (auto& [gradient, parameter] : pairs) gradient = cut(gradient, squares, *how.global_norm);
+  for (auto& [gradient, parameter] : pairs) gradient = clip_norm(gradient, squares, *how.global_norm);
 }
 
-/// What has a gradient, which becomes of the parameter's dtype.
+/// The parameters that have a gradient, with the gradient in the parameter's dtype.
 Pairs checked(const Pairs& given) {
   Pairs pairs;
   for (const auto& [gradient, parameter] : given) {
@@ -74,12 +73,12 @@ Pairs checked(const Pairs& given) {
   return pairs;
 }
 
-std::string or_else(const std::string& name, const char* kind) { return name.empty() ? kind : name; }
+std::string name_or(const std::string& name, const char* kind) { return name.empty() ? kind : name; }
 
 class SGDDefinition : public OptimizerDefinition {
  public:
   SGDDefinition(const SGDOptions& o, Where where)
-      : OptimizerDefinition(or_else(o.name, "sgd"), o.learning_rate, o.clip, where),
+      : OptimizerDefinition(name_or(o.name, "sgd"), o.learning_rate, o.clip, where),
         momentum_(checked_decay("momentum", o.momentum)),
         nesterov_(o.nesterov) {}
   void update(const SharedVariable& w, const Variable& g, const Step& step, Updates& updates) override {
@@ -102,19 +101,19 @@ class SGDDefinition : public OptimizerDefinition {
 class RMSpropDefinition : public OptimizerDefinition {
  public:
   RMSpropDefinition(const RMSpropOptions& o, Where where)
-      : OptimizerDefinition(or_else(o.name, "rmsprop"), o.learning_rate, o.clip, where),
+      : OptimizerDefinition(name_or(o.name, "rmsprop"), o.learning_rate, o.clip, where),
         rho_(checked_decay("rho", o.rho)),
         momentum_(checked_decay("momentum", o.momentum)),
         epsilon_(o.epsilon),
         centered_(o.centered) {}
   void update(const SharedVariable& w, const Variable& g, const Step& step, Updates& updates) override {
     const SharedVariable s = slot(w, "s");
-    const Variable next = average(rho_, s, sqr(g));
+    const Variable next = moving_average(rho_, s, sqr(g));
     updates.emplace_back(s, next);
     Variable square = next;
     if (centered_) {
       const SharedVariable m = slot(w, "m");
-      const Variable mean = average(rho_, m, g);
+      const Variable mean = moving_average(rho_, m, g);
       updates.emplace_back(m, mean);
       square = next - sqr(mean);
     }
@@ -132,11 +131,11 @@ class RMSpropDefinition : public OptimizerDefinition {
   bool centered_;
 };
 
-/// Of AdamW too, which has a weight decay.
+/// Adam, and AdamW, which has a weight decay.
 class AdamDefinition : public OptimizerDefinition {
  public:
   AdamDefinition(const AdamWOptions& o, const char* kind, Where where)
-      : OptimizerDefinition(or_else(o.name, kind), o.learning_rate, o.clip, where),
+      : OptimizerDefinition(name_or(o.name, kind), o.learning_rate, o.clip, where),
         beta_1_(checked_decay("beta_1", o.beta_1)),
         beta_2_(checked_decay("beta_2", o.beta_2)),
         epsilon_(o.epsilon),
@@ -144,7 +143,7 @@ class AdamDefinition : public OptimizerDefinition {
         amsgrad_(o.amsgrad) {}
   void update(const SharedVariable& w, const Variable& g, const Step& step, Updates& updates) override {
     const SharedVariable m = slot(w, "m"), v = slot(w, "v");
-    const Variable mean = average(beta_1_, m, g), square = average(beta_2_, v, sqr(g));
+    const Variable mean = moving_average(beta_1_, m, g), square = moving_average(beta_2_, v, sqr(g));
     updates.emplace_back(m, mean);
     updates.emplace_back(v, square);
     Variable largest = square;
@@ -170,7 +169,7 @@ class AdamDefinition : public OptimizerDefinition {
 class AdagradDefinition : public OptimizerDefinition {
  public:
   AdagradDefinition(const AdagradOptions& o, Where where)
-      : OptimizerDefinition(or_else(o.name, "adagrad"), o.learning_rate, o.clip, where),
+      : OptimizerDefinition(name_or(o.name, "adagrad"), o.learning_rate, o.clip, where),
         first_(o.initial_accumulator),
         epsilon_(o.epsilon) {}
   void update(const SharedVariable& w, const Variable& g, const Step& step, Updates& updates) override {
@@ -187,15 +186,15 @@ class AdagradDefinition : public OptimizerDefinition {
 class AdadeltaDefinition : public OptimizerDefinition {
  public:
   AdadeltaDefinition(const AdadeltaOptions& o, Where where)
-      : OptimizerDefinition(or_else(o.name, "adadelta"), o.learning_rate, o.clip, where),
+      : OptimizerDefinition(name_or(o.name, "adadelta"), o.learning_rate, o.clip, where),
         rho_(checked_decay("rho", o.rho)),
         epsilon_(o.epsilon) {}
   void update(const SharedVariable& w, const Variable& g, const Step& step, Updates& updates) override {
     const SharedVariable s = slot(w, "s"), u = slot(w, "u");
-    const Variable epsilon = number(epsilon_, w), next = average(rho_, s, sqr(g));
+    const Variable epsilon = number(epsilon_, w), next = moving_average(rho_, s, sqr(g));
     const Variable change = sqrt(u + epsilon) / sqrt(next + epsilon) * g;
     updates.emplace_back(s, next);
-    updates.emplace_back(u, average(rho_, u, sqr(change)));
+    updates.emplace_back(u, moving_average(rho_, u, sqr(change)));
     updates.emplace_back(w, w - cast(step.rate, w.dtype()) * change);
   }
 
@@ -204,13 +203,13 @@ class AdadeltaDefinition : public OptimizerDefinition {
 };
 
 template <class Kind>
-std::shared_ptr<OptimizerDefinition> plain(Where where) {
+std::shared_ptr<OptimizerDefinition> with_defaults(Where where) {
   return Kind({}, where).handle();
 }
 using Make = std::shared_ptr<OptimizerDefinition> (*)(Where where);
-constexpr Named<Make> optimizers[] = {{"sgd", plain<SGD>},         {"rmsprop", plain<RMSprop>},
-                                      {"adam", plain<Adam>},       {"adamw", plain<AdamW>},
-                                      {"adagrad", plain<Adagrad>}, {"adadelta", plain<Adadelta>}};
+constexpr Named<Make> optimizers[] = {{"sgd", with_defaults<SGD>},         {"rmsprop", with_defaults<RMSprop>},
+                                      {"adam", with_defaults<Adam>},       {"adamw", with_defaults<AdamW>},
+                                      {"adagrad", with_defaults<Adagrad>}, {"adadelta", with_defaults<Adadelta>}};
 
 }  // namespace
 
@@ -241,7 +240,7 @@ Optimizer::Optimizer(std::string_view name, Where where)
     : definition_(by_name(std::span<const Named<Make>>(optimizers), name, "optimizer", same_spelled)(where)) {}
 
 Updates Optimizer::apply_gradients(const Pairs& gradients_and_parameters) const {
-  if (Replica* replica = Replica::current()) {  // the sum over all shards comes later
+  if (Replica* replica = Replica::current()) {  // replicated() sums over all shards later
     replica->steps.push_back({*this, gradients_and_parameters});
     return {};
   }
@@ -251,7 +250,7 @@ Updates Optimizer::apply_gradients(const Pairs& gradients_and_parameters) const 
   clip_all(d.clip_, pairs);
   const Variable done = cast(d.iterations_, DType::float64), count = done + number(1, done);
   Updates updates{{d.iterations_, d.iterations_ + number(1, d.iterations_)}};
-  own.reset();  // a schedule of the user's has its own lines
+  own.reset();  // a schedule of the user has its own lines
   const OptimizerDefinition::Step step{count, d.rate_.schedule() ? d.rate_.schedule()(done) : d.rate_variable_};
   for (const auto& [gradient, parameter] : pairs) {
     const builder::OriginScope origin(parameter.where());

@@ -1,5 +1,5 @@
-// What losses and metrics share: targets and predictions made to fit each other, and weights to fit the numbers of
-// samples. Messages name the loss or metric, `what`, and the variables.
+// Shared code of losses and metrics: it makes targets, predictions and weights fit each other. Messages name the loss
+// or metric, `what`, and the variables.
 #pragma once
 
 #include <croton/variable.hpp>
@@ -9,25 +9,26 @@
 
 namespace croton::nn {
 
-/// In floats of 32 bits at least, as 16 have no room for 1e-7 beside 1; integers in floatX.
+/// x in floats of at least 32 bits, as 16 bits cannot represent 1 - 1e-7; integers become floatX.
 Variable in_wide_floats(const Variable& x);
 
 struct Pair {
   Variable target, prediction;
 };
-/// Both of one shape, in the prediction's floats. Either may lack a last axis of size 1; of n numbers each is a sample.
-/// TypeError for other ranks; sizes of 1 do not repeat (ShapeError), which would hide a mistake.
+/// Target and prediction of one shape, in the prediction's floats. Either may lack a last axis of size 1; each element
+/// of a vector is a sample. TypeError for other ranks; ShapeError for different sizes: sizes of 1 do not broadcast, as
+/// that would hide a mistake.
 Pair paired(std::string_view what, const Variable& target, const Variable& prediction);
-/// Rows of one number for each class, of one shape.
+/// Rows with a number for each class, of one shape.
 Pair paired_rows(std::string_view what, const Variable& target, const Variable& prediction);
-/// Integer classes, and rows of one number for each class; the targets may have a last axis of size 1.
+/// Integer classes, and rows with a number for each class; the targets may have a last axis of size 1.
 Pair classes_and_rows(std::string_view what, const Variable& target, const Variable& prediction);
 
-/// Weights (or a mask) with axes behind them so that they repeat over what a number of `values` stands for. TypeError
-/// for more axes than the values have.
+/// Weights (or a mask) with trailing axes of size 1, so that they broadcast against `values`. TypeError for more axes
+/// than the values have.
 Variable along_values(std::string_view what, const Variable& weight, const Variable& values);
 
-/// All that `Loss(name)` takes.
+/// All names that `Loss(name)` accepts.
 std::vector<std::string_view> loss_names();
 
 }  // namespace croton::nn

@@ -1,4 +1,4 @@
-// Pooling.
+// Pooling layers.
 #include <croton/convolution.hpp>
 #include <croton/nn/layers.hpp>
 #include <croton/op.hpp>
@@ -18,10 +18,10 @@
 namespace croton::nn {
 namespace {
 
-class PoolDefinition : public Images {
+class PoolDefinition : public ImageLayer {
  public:
   PoolDefinition(const std::string& type, int axes, bool is_max, const PerAxis& window, const PoolLayerOptions& options)
-      : Images(type, options.name, axes, options.layout),
+      : ImageLayer(type, options.name, axes, options.layout),
         is_max_(is_max),
         window_(each(window, "window sizes")),
         strides_(options.strides.numbers().empty() ? window_ : each(options.strides, "strides")),
@@ -50,7 +50,7 @@ class PoolDefinition : public Images {
   PoolLayerOptions options_;
 };
 
-/// The maximum over the axes, whose gradient goes to the first one in row-major order.
+/// The maximum over the axes; its gradient goes to the first maximum in row-major order.
 Variable first_maximum(const Variable& x, const std::vector<int>& axes) {
   const Variable stand_in = variable({x.dtype(), Sizes(x.type().rank(), unknown_size)});
   const auto gradient = [axes](const std::vector<Variable>& in, const std::vector<Variable>&,
@@ -59,7 +59,7 @@ Variable first_maximum(const Variable& x, const std::vector<int>& axes) {
     std::vector<int> spread;
     for (int axis = 0, next = 0; axis < image.rank(); ++axis)
       spread.push_back(std::ranges::find(axes, axis) == axes.end() ? next++ : broadcast_axis);
-    // Axis by axis, which is the form that rules know: sums of it take what stands at the place.
+    // Axis by axis, the form that rewrite rules recognise: they replace its sums by the element at the position.
     Variable rest = argmax(image, ReduceOptions(axes)), here;
     for (std::size_t i = axes.size(); i-- > 0;) {
       const Variable size = image.shape(axes[i]);
@@ -93,7 +93,7 @@ class GlobalPoolDefinition : public LayerDefinition {
     std::iota(axes.begin(), axes.end(), layout_ == Layout::channels_last ? 1 : 2);
     if (is_max_) return {first_maximum(x, axes)};
     const ReduceOptions over(axes);
-    // A mask is of axis 1, which the mean is not over where the channels come first.
+    // A mask is of axis 1, over which the mean is not taken if the channels come first.
     const Variable& mask = inputs[0].mask;
     if (!mask.defined() || layout_ == Layout::channels_first) return {mean(x, over)};
     const Variable counted = shape_padright(cast(mask, x.dtype()), x.rank() - mask.rank());

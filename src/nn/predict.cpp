@@ -12,13 +12,13 @@
 namespace croton::nn {
 namespace {
 
-/// ShapeError for rows of other shapes.
-Array one_below_another(const std::vector<Array>& parts) {
+/// The rows of all parts as one array. ShapeError for rows of different shapes.
+Array joined_rows(const std::vector<Array>& parts) {
   Sizes shape = parts[0].shape();
   shape[0] = 0;
   for (const Array& part : parts) {
     if (!std::ranges::equal(part.shape().begin() + 1, part.shape().end(), shape.begin() + 1, shape.end()))
-      throw ShapeError(fmt::format("predict: batches give rows of {} and of {}, which are no rows of one array",
+      throw ShapeError(fmt::format("predict: batches give rows of {} and of {}, which cannot be rows of one array",
                                    to_string(Sizes(shape.begin() + 1, shape.end())),
                                    to_string(Sizes(part.shape().begin() + 1, part.shape().end()))));
     shape[0] += part.shape(0);
@@ -85,7 +85,7 @@ std::vector<Array> Model::predict(const Dataset& dataset, const PredictOptions& 
   if (done == 0) throw ValueError(fmt::format("{}: there are no batches to predict", model.name));
   std::vector<Array> results;
   results.reserve(parts.size());
-  for (const std::vector<Array>& list : parts) results.push_back(one_below_another(list));
+  for (const std::vector<Array>& list : parts) results.push_back(joined_rows(list));
   return results;
 }
 

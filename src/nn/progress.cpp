@@ -28,11 +28,11 @@ EpochProgress::EpochProgress(Verbose verbose, std::string unit, std::optional<st
     : verbose_(verbose), unit_(std::move(unit)), steps_(steps), terminal_(isatty(STDOUT_FILENO) != 0) {}
 
 EpochProgress::~EpochProgress() {
-  if (open_) write_over("");
+  if (open_) overwrite_line("");
 }
 
-void EpochProgress::write_over(const std::string& line) {
-  // The last code clears what a longer line left.
+void EpochProgress::overwrite_line(const std::string& line) {
+  // The escape sequence clears the rest of a longer line.
   std::cout << '\r' << line << "\x1b[K" << std::flush;
   open_ = !line.empty();
 }
@@ -51,12 +51,12 @@ void EpochProgress::update(std::int64_t done, const std::function<Logs()>& logs)
                         duration(seconds() / static_cast<double>(done) *
                                  static_cast<double>(std::max<std::int64_t>(*steps_ - done, 0))));
   }
-  write_over(line + "  " + to_string(logs()));
+  overwrite_line(line + "  " + to_string(logs()));
 }
 
 void EpochProgress::finish(std::int64_t done, const Logs& logs) {
   if (verbose_ == Verbose::silent) return;
-  if (open_) write_over("");
+  if (open_) overwrite_line("");
   std::string line = unit_;
   if (verbose_ == Verbose::bar) {
     const double took = seconds();

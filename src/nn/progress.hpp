@@ -1,4 +1,4 @@
-// What a training prints: on a terminal a bar that is written over, elsewhere a line for each epoch.
+// The progress of a training: on a terminal a bar that is updated in place, elsewhere a line for each epoch.
 #pragma once
 
 #include <croton/nn/callbacks.hpp>
@@ -14,20 +14,20 @@ namespace croton::nn {
 
 class EpochProgress {
  public:
-  /// `unit`: "Epoch 3/12", or what else is gone through. Steps may be unknown.
+  /// `unit`: "Epoch 3/12", "Evaluate" or "Predict". Steps may be unknown.
   EpochProgress(Verbose verbose, std::string unit, std::optional<std::int64_t> steps);
   ~EpochProgress();
   EpochProgress(const EpochProgress&) = delete;
   EpochProgress& operator=(const EpochProgress&) = delete;
 
-  /// So many steps are done. The numbers are asked for only when something is written: the device is waited for then.
+  /// Shows that `done` steps are done. `logs` is called only if a line is written, because it waits for the device.
   void update(std::int64_t done, const std::function<Logs()>& logs);
-  /// The line that stays.
+  /// Prints the final line.
   void finish(std::int64_t done, const Logs& logs);
 
  private:
   using Clock = std::chrono::steady_clock;
-  void write_over(const std::string& line);
+  void overwrite_line(const std::string& line);
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
   Verbose verbose_;

@@ -1,4 +1,4 @@
-// Recurrent layers: a cell, and the loop over the steps that all of them share.
+// Recurrent layers: their cells, and the loop over steps, which they share.
 #include <croton/nn/layers.hpp>
 #include <croton/ops.hpp>
 #include <croton/products.hpp>
@@ -15,7 +15,7 @@
 namespace croton::nn {
 namespace {
 
-/// The k-th of the parts of so many units that lie side by side along the last axis.
+/// The k-th of the consecutive parts of `units` elements along the last axis.
 Variable part(const Variable& x, std::int64_t units, int k) {
   std::vector<SliceSpec> index(x.type().rank() - 1, slice());
   index.push_back(slice(Operand(k * units), Operand((k + 1) * units)));
@@ -62,11 +62,11 @@ class Recurrent : public LayerDefinition {
     if (context.training && options_.dropout > 0)  // the same mask in all steps
       x = draws_.dropout(x, options_.dropout, {batch, constant(Array(std::int64_t{1})), x.shape(2)}, context);
     Weights w{value_of(kernel_), value_of(recurrent_), options_.use_bias ? value_of(bias_) : Variable(), {}};
-    // Steps first: what a step reads of the sequence does not depend on the states, and is computed for all at once.
+    // Steps first: the projection of the sequence does not depend on the states, and is computed for all steps.
     const Variable steps = projected(transpose(x, {1, 0, 2}), w);
     if (context.training && options_.recurrent_dropout > 0) {
       const Variable factors = ones({batch, Operand(units_)}, steps.dtype());
-      w.kept = draws_.dropout(factors, options_.recurrent_dropout, {batch, constant(Array(units_))}, context);
+      w.state_factors = draws_.dropout(factors, options_.recurrent_dropout, {batch, constant(Array(units_))}, context);
     }
     const Variable begin = zeros({batch, Operand(units_)}, steps.dtype());
     std::vector<Sequence> sequences{steps};
@@ -78,7 +78,7 @@ class Recurrent : public LayerDefinition {
           const std::span<const Variable> states = std::span(in).subspan(read);
           const std::vector<Variable> old(states.begin(), states.end());
           std::vector<Variable> next = step(in[0], old, w);
-          if (mask.defined()) {  // what does not count leaves the states as they are
+          if (mask.defined()) {  // steps that do not count keep the states
             const Variable counts = expand_dims(in[1], 1);
             for (std::size_t i = 0; i < next.size(); ++i) next[i] = where(counts, next[i], old[i]);
           }
@@ -89,27 +89,29 @@ class Recurrent : public LayerDefinition {
     const Variable& all = result.outputs[0];
     if (options_.return_sequences)
       return {transpose(all, {1, 0, 2}), mask.defined() && options_.go_backwards ? reversed(mask) : mask};
-    // An IndexError where there are no steps, as of scan's reduce.
+    // An IndexError if there are no steps, as in reduce.
     return {all[-1]};
   }
 
   const RecurrentOptions& options() const { return options_; }
-  /// A layer of the same kind and units.
-  virtual Layer made_with(const RecurrentOptions& options) const = 0;
+  /// A layer of the same type and units with other options.
+  virtual Layer with_options(const RecurrentOptions& options) const = 0;
 
  protected:
   struct Weights {
     Variable kernel, recurrent, bias;
-    Variable kept;  // a factor for each state that comes in; empty: 1
+    Variable state_factors;  // the dropout factors of the old states; empty: 1
   };
-  Variable state_of(const Variable& h, const Weights& w) const { return w.kept.defined() ? h * w.kept : h; }
+  Variable state_of(const Variable& h, const Weights& w) const {
+    return w.state_factors.defined() ? h * w.state_factors : h;
+  }
 
-  /// What steps (time, batch, ...) read of the sequence.
+  /// The part of the steps that depends on the sequence alone, from x of shape (time, batch, features).
   virtual Variable projected(const Variable& x, const Weights& w) const {
     const Variable all = dot(x, w.kernel);
     return w.bias.defined() ? all + w.bias : all;
   }
-  /// The next states, of which the first is what the layer gives.
+  /// The next states; the first one is the output.
   virtual std::vector<Variable> step(const Variable& x, const std::vector<Variable>& states,
                                      const Weights& w) const = 0;
   virtual Sizes bias_shape() const { return {gates_ * units_}; }
@@ -127,7 +129,7 @@ class SimpleDefinition : public Recurrent {
   SimpleDefinition(std::int64_t units, const RecurrentOptions& options)
       : Recurrent("SimpleRNN", units, 1, 1, options) {}
 
-  Layer made_with(const RecurrentOptions& options) const override {
+  Layer with_options(const RecurrentOptions& options) const override {
     return make_layer<SimpleDefinition>(units_, options);
   }
 
@@ -141,7 +143,7 @@ class LSTMDefinition : public Recurrent {
  public:
   LSTMDefinition(std::int64_t units, const RecurrentOptions& options) : Recurrent("LSTM", units, 4, 2, options) {}
 
-  Layer made_with(const RecurrentOptions& options) const override {
+  Layer with_options(const RecurrentOptions& options) const override {
     return make_layer<LSTMDefinition>(units_, options);
   }
 
@@ -168,7 +170,9 @@ class GRUDefinition : public Recurrent {
  public:
   GRUDefinition(std::int64_t units, const RecurrentOptions& options) : Recurrent("GRU", units, 3, 1, options) {}
 
-  Layer made_with(const RecurrentOptions& options) const override { return make_layer<GRUDefinition>(units_, options); }
+  Layer with_options(const RecurrentOptions& options) const override {
+    return make_layer<GRUDefinition>(units_, options);
+  }
 
  protected:
   Sizes bias_shape() const override { return options_.reset_after ? Sizes{2, 3 * units_} : Sizes{3 * units_}; }
@@ -233,7 +237,7 @@ class BidirectionalDefinition : public LayerDefinition {
 
  private:
   RecurrentOptions named(RecurrentOptions options, const std::string& prefix) const {
-    // Not the number behind an automatic name, which a weight would have in files then.
+    // Without the number of an automatic name, which would be in the names of weights in files.
     options.name = prefix + "_" + (was_named() ? name() : "bidirectional");
     return options;
   }
@@ -262,7 +266,7 @@ const Recurrent& recurrent_of(const Layer& layer) {
 }
 Bidirectional::Make maker_like(const Layer& layer) {
   recurrent_of(layer);  // for its error
-  return [layer](const RecurrentOptions& options) { return recurrent_of(layer).made_with(options); };
+  return [layer](const RecurrentOptions& options) { return recurrent_of(layer).with_options(options); };
 }
 
 }  // namespace

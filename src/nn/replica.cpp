@@ -30,19 +30,19 @@ class ReplicaScope {
   Replica* outer_;
 };
 
-/// Its sizes stated as they are now: parameters do not change theirs while they learn.
+/// The value with the parameter's present sizes stated: training does not change them.
 Variable in_shape_of(const Variable& value, const SharedVariable& parameter) {
   builder::SharedState& state = *parameter.node()->shared;
   const std::shared_lock lock(state.mutex);
-  if (value.rank() != parameter.rank()) return value;  // the optimizer has the words for it
+  if (value.rank() != parameter.rank()) return value;  // the optimizer raises the error
   const builder::OriginScope origin(value.where());
   std::vector<std::optional<Operand>> sizes;
   for (const std::int64_t size : state.value.shape()) sizes.emplace_back(Operand(size));
   return specify_shape(value, sizes);
 }
 
-/// The same things in the same order, for each shard.
-void check_alike(const std::vector<Replica>& replicas) {
+/// ValueError unless all shards update the same variables in the same order.
+void check_same_steps(const std::vector<Replica>& replicas) {
   const Replica& first = replicas[0];
   const auto same_step = [](const Replica::Step& a, const Replica::Step& b) {
     return a.optimizer.handle() == b.optimizer.handle() &&
@@ -55,14 +55,13 @@ void check_alike(const std::vector<Replica>& replicas) {
         !std::ranges::equal(first.averages, other.averages,
                             [](const auto& a, const auto& b) { return a.first == b.first; }))
       throw ValueError(fmt::format(
-          "the step of shard {} asks other optimizers, or for other parameters or averages, or in another order, than "
-          "that "
-          "of shard 0; a step of a strategy does the same for each shard, by optimizers that were made before it",
+          "the step of shard {} uses other optimizers, parameters or averages, or another order, than that of shard 0; "
+          "a step of a strategy does the same for each shard, with optimizers that were made before it",
           other.shard));
   }
 }
 
-/// What `values` has of each shard.
+/// values(replica) for each shard.
 template <class Values>
 std::vector<std::vector<Variable>> by_shard(const std::vector<Replica>& replicas, Values values) {
   std::vector<std::vector<Variable>> all;
@@ -71,7 +70,7 @@ std::vector<std::vector<Variable>> by_shard(const std::vector<Replica>& replicas
   return all;
 }
 
-/// An update on each device where the variable is.
+/// Appends the updates of the variables' copies on one device.
 void update_on(const Shards& shards, std::size_t device, const Updates& updates, Updates& all) {
   for (const auto& [target, value] : updates) {
     all.emplace_back(builder::copy_at(target, shards.devices[device]), value);
@@ -90,7 +89,7 @@ std::vector<std::string> names_of(const std::vector<SharedVariable>& variables) 
   return names;
 }
 
-/// Of the shards; empty where a step has none.
+/// The rows of the shards; empty for a step without sharded inputs.
 std::vector<Variable> rows_of(const std::vector<Replica>& replicas) {
   std::vector<Variable> rows;
   for (const Replica& replica : replicas) {
@@ -99,7 +98,7 @@ std::vector<Variable> rows_of(const std::vector<Replica>& replicas) {
   return rows;
 }
 
-/// One call of an optimizer: sums of the gradients on every device, and there the updates.
+/// Appends one call of an optimizer: the sums of the gradients on every device, and the updates there.
 void add_step(const Shards& shards, const std::vector<Replica>& replicas, std::size_t step, Updates& all) {
   const Replica::Step& first = replicas[0].steps[step];
   std::vector<SharedVariable> parameters;
@@ -139,7 +138,7 @@ void add_step(const Shards& shards, const std::vector<Replica>& replicas, std::s
   }
 }
 
-/// Means by rows of numbers; of others those of the first shard.
+/// Appends the averages: for floats their mean over the shards by rows, for other dtypes the first shard's value.
 void add_averages(const Shards& shards, const std::vector<Replica>& replicas, Updates& all) {
   const Updates& first = replicas[0].averages;
   if (first.empty()) return;
@@ -197,7 +196,7 @@ std::pair<Variable, Variable> Replica::positions(const Variable& size) const {
 
 ReplicatedStep replicated(const Shards& shards, const std::vector<Variable>& rows,
                           const std::function<std::vector<Variable>(std::size_t shard)>& build, bool is_users) {
-  if (Replica::current() != nullptr) throw TypeError("a step of a strategy is built inside of another one's");
+  if (Replica::current() != nullptr) throw TypeError("a step of a strategy is built inside of another step");
   std::vector<Replica> replicas(shards.count());
   Variable before;
   for (std::size_t shard = 0; shard < shards.count(); ++shard) {
@@ -216,7 +215,7 @@ ReplicatedStep replicated(const Shards& shards, const std::vector<Variable>& row
     const ReplicaScope scope(&replica);
     result.results.push_back(build(replica.shard));
   }
-  check_alike(replicas);
+  check_same_steps(replicas);
   for (std::size_t step = 0; step < replicas[0].steps.size(); ++step) add_step(shards, replicas, step, result.updates);
   add_averages(shards, replicas, result.updates);
   return result;

@@ -7,7 +7,7 @@
 
 namespace croton::nn {
 
-/// The number of rows of all arrays; ShapeError that names them unless there is one.
+/// The number of rows, which must be the same for all arrays: otherwise a ShapeError names them.
 std::int64_t common_rows(const Batch& arrays);
 
 /// Rows begin to end of all arrays.

@@ -11,7 +11,7 @@
 namespace croton::nn {
 namespace {
 
-/// All of it is float64, whatever floatX is.
+/// Schedules compute in float64, for every floatX.
 Variable number(double value) { return builder::scalar_constant(value, DType::float64); }
 
 void check_rate(const char* option, double value) {
@@ -23,13 +23,13 @@ void check_positive(const char* option, double value) {
   if (!(value > 0)) throw ValueError(fmt::format("{} must be above 0, and is {}", option, value));
 }
 
-/// How often `steps` went by.
+/// The number of periods of `steps` steps.
 Variable periods(const Variable& step, double steps, bool staircase) {
   const Variable periods = step / number(steps);
   return staircase ? floor(periods) : periods;
 }
 
-/// What it computes comes from where the count of steps does: the line of the optimizer.
+/// A schedule whose nodes get the line of the step count, which is that of the optimizer.
 template <class Rate>
 LearningRate schedule(Rate rate) {
   return LearningRate::Schedule([rate](const Variable& step) {

@@ -1,11 +1,11 @@
-// Layers that give what they take: sizes and dtype stay unless they say otherwise.
+// The base of layers of one input that keep its sizes and dtype, unless they override these.
 #pragma once
 
 #include <croton/nn/layer.hpp>
 
 namespace croton::nn {
 
-/// A layer of one input.
+/// A layer whose output has the shape and dtype of its input.
 class Simple : public LayerDefinition {
  public:
   using LayerDefinition::LayerDefinition;

@@ -1,4 +1,4 @@
-// The graphs of steps: model, loss, gradients, optimizer and counts of metrics in one, for each shard of a batch.
+// The graphs of steps: model, loss, gradients, optimizer and counts of metrics in one graph, for each shard of a batch.
 #include "nn/steps.hpp"
 
 #include <croton/grad.hpp>
@@ -25,19 +25,19 @@ namespace {
 
 using State = Model::State;
 
-/// Inputs, targets and weights of a shard as variables, of the dtypes and ranks that a batch brings.
+/// Inputs, targets and weights of a shard as variables, with the dtypes and ranks of a batch.
 struct StepInputs {
   std::vector<Variable> x, y;
   Variable weights;  // may be empty
 };
 
-/// All of them, those of one shard behind those of another.
-std::vector<In> all_of(const std::vector<StepInputs>& inputs) {
+/// The inputs of all shards, shard by shard.
+std::vector<In> flat_inputs(const std::vector<StepInputs>& inputs) {
   std::vector<In> result;
   for (const StepInputs& shard : inputs) {
     for (const Variable& v : shard.x) {
       In& in = result.emplace_back(v);
-      in.allow_downcast = true;  // pictures in float64 are taken
+      in.allow_downcast = true;  // for images in float64
     }
     for (const Variable& v : shard.y) result.emplace_back(v);
     if (shard.weights.defined()) result.emplace_back(shard.weights);
@@ -45,7 +45,8 @@ std::vector<In> all_of(const std::vector<StepInputs>& inputs) {
   return result;
 }
 
-Variable behind_batch(const Array& array, const std::string& name, Where where) {
+/// A variable with the dtype and rank of an array.
+Variable variable_like(const Array& array, const std::string& name, Where where) {
   return variable({array.dtype(), Sizes(array.shape().size(), unknown_size)}, name, where);
 }
 
@@ -53,7 +54,7 @@ StepInputs shard_inputs(const State& model, const Batch& batch) {
   StepInputs inputs{model.input_variables(), {}, {}};
   for (std::size_t i = 0; i < batch.y.size(); ++i)
     inputs.y.push_back(
-        behind_batch(batch.y[i], batch.y.size() == 1 ? "y" : fmt::format("y{}", i), model.outputs.at(i).node().where));
+        variable_like(batch.y[i], batch.y.size() == 1 ? "y" : fmt::format("y{}", i), model.outputs.at(i).node().where));
   if (batch.weights) {
     inputs.weights = variable({float_dtype(), Sizes(batch.weights->shape().size(), unknown_size)}, "sample_weight",
                               model.compiled_at);
@@ -74,7 +75,7 @@ std::vector<StepInputs> step_inputs(const State& model, const Batch& batch) {
   return all;
 }
 
-/// Builds a step for each shard. Where there is one only, it counts whole.
+/// Builds a step for each shard. A single shard gets no rows, so it is not weighted.
 ReplicatedStep built(const State& model, const std::vector<StepInputs>& inputs,
                      const std::function<std::vector<Variable>(const StepInputs&)>& build) {
   std::vector<Variable> rows;
@@ -84,7 +85,7 @@ ReplicatedStep built(const State& model, const std::vector<StepInputs>& inputs,
   return replicated(model.shards, rows, [&](std::size_t shard) { return build(inputs[shard]); });
 }
 
-/// By what the functions of a model differ.
+/// The key of a function in the model's cache.
 std::string key_of(const std::string& what, const Batch& batch) {
   std::string key = what;
   for (const Array& y : batch.y) key += fmt::format(" {}:{}", short_name_of(y.dtype()), y.rank());
@@ -92,19 +93,18 @@ std::string key_of(const std::string& what, const Batch& batch) {
   return key;
 }
 
-/// What a batch adds to the counts: first of the loss, then (with several outputs) of the loss of each, then of the
-/// metrics.
-struct Counted {
-  Variable loss;     // with what regularisers add; of several shards, the share of this one
+/// The counts of one batch: of the loss, then (with several outputs) of each output's loss, then of the metrics.
+struct StepCounts {
+  Variable loss;     // with regularizers; of several shards, this shard's share
   Variable counts;   // a vector
-  Variable divisor;  // of the loss, and of what is counted of it, by its sum over all shards; may be empty
+  Variable divisor;  // its sum over all shards divides the loss and the counts of the loss; may be empty
 };
 
-/// What the loss of a shard counts for. The parts of all shards add up to the loss of the whole batch; where it is a
-/// mean over what a mask lets count, of which a shard does not know how much there is, to its sum.
-class Parts {
+/// The weight of a shard's loss. The shares of all shards add up to the loss of the whole batch; or to its sum, if the
+/// loss is a mean over the elements that a mask counts, because a shard does not know their number in other shards.
+class LossShares {
  public:
-  Parts(const State& model, const std::vector<Flow>& outputs) : replica_(*Replica::current()) {
+  LossShares(const State& model, const std::vector<Flow>& outputs) : replica_(*Replica::current()) {
     const Variable& mask = outputs[0].mask;
     if (!in_shards() || outputs.size() != 1 || !mask.defined() ||
         loss_of(model, 0).reduction() != Reduction::sum_over_batch_size)
@@ -118,12 +118,12 @@ class Parts {
     if (reduction == Reduction::sum) return known;
     return known * (counted_.defined() ? cast(counted_, loss.dtype()) : replica_.share(loss));
   }
-  /// The loss times the rows, and the rows: what is logged is a mean over batches by their rows.
-  Variable sum_and_size(const Variable& part, const Variable& size) const {
+  /// The loss times the rows, and the rows: the logs have the mean over batches, by their rows.
+  Variable sum_and_size(const Variable& share, const Variable& size) const {
     const Variable rows = !in_shards() ? size : replica_.all_rows;
-    return stack({cast(counted_.defined() ? part : part * rows, DType::float64), cast(size, DType::float64)});
+    return stack({cast(counted_.defined() ? share : share * rows, DType::float64), cast(size, DType::float64)});
   }
-  /// How much counts of a mask; empty where parts add up to the loss itself.
+  /// The number of elements that the mask counts; empty if shares add up to the loss itself.
   const Variable& counted() const { return counted_; }
 
  private:
@@ -132,10 +132,10 @@ class Parts {
   Variable counted_;
 };
 
-Counted counted(const State& model, const std::vector<Flow>& outputs, const StepInputs& inputs) {
+StepCounts step_counts(const State& model, const std::vector<Flow>& outputs, const StepInputs& inputs) {
   const Variable size = inputs.x[0].shape(0, inputs.x[0].where());
-  std::vector<Variable> parts;
-  const Parts part_of(model, outputs);
+  std::vector<Variable> counts;
+  const LossShares share_of(model, outputs);
   Variable total;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Variable loss = loss_of(model, i)(inputs.y[i], outputs[i].value, inputs.weights, outputs[i].mask);
@@ -143,21 +143,21 @@ Counted counted(const State& model, const std::vector<Flow>& outputs, const Step
       throw ValueError(fmt::format("{}: the loss {} is not reduced to one number; fit needs one that is", model.name,
                                    loss_of(model, i).name()));
     const builder::OriginScope origin(loss.where());
-    const Variable part = part_of(loss, loss_of(model, i).reduction());
-    if (outputs.size() > 1) parts.push_back(part_of.sum_and_size(part, size));
+    const Variable share = share_of(loss, loss_of(model, i).reduction());
+    if (outputs.size() > 1) counts.push_back(share_of.sum_and_size(share, size));
     const auto& weights = model.options->loss_weights;
-    const Variable weighted = weights.empty() ? part : part * builder::number(weights[i], part);
+    const Variable weighted = weights.empty() ? share : share * builder::number(weights[i], share);
     total = total.defined() ? total + weighted : weighted;
   }
   for (const State::NamedWeight& weight : model.weights()) {
     if (!weight.trained || !weight.regularizer.defined()) continue;
     const Variable penalty = weight.regularizer(weight.variable);
     const builder::OriginScope origin(penalty.where());
-    total = total + part_of(penalty, Reduction::sum_over_batch_size);
+    total = total + share_of(penalty, Reduction::sum_over_batch_size);
   }
-  const builder::OriginScope origin(model.compiled_at);  // losses come from the layers that they are of
-  parts.insert(parts.begin(), part_of.sum_and_size(total, size));
-  // What a mask leaves out counts for no metric; weights of samples are for those that asked for them.
+  const builder::OriginScope origin(model.compiled_at);  // each loss has the line of its output's layer
+  counts.insert(counts.begin(), share_of.sum_and_size(total, size));
+  // Metrics do not count masked elements; only weighted metrics use the weights of samples.
   const Flow& first = outputs[0];
   const Variable plain = first.mask.defined() ? cast(first.mask, float_dtype()) : Variable(ones({size}, float_dtype()));
   Variable weight = inputs.weights;
@@ -167,19 +167,19 @@ Counted counted(const State& model, const std::vector<Flow>& outputs, const Step
     weight = weight.rank() < plain.rank() ? plain * shape_padright(weight) : plain * weight;
   }
   for (const auto& [metric, name, weighted] : model.metrics)
-    parts.push_back(metric.counts(inputs.y[0], first.value, weighted ? weight : plain));
-  return {total, parts.size() == 1 ? parts[0] : croton::concatenate(parts), part_of.counted()};
+    counts.push_back(metric.counts(inputs.y[0], first.value, weighted ? weight : plain));
+  return {total, counts.size() == 1 ? counts[0] : croton::concatenate(counts), share_of.counted()};
 }
 
-/// An output is called as the layer that gives it.
+/// The name of an output, which is that of its layer.
 std::string name_of(const State& model, const Tensor& output) {
   const std::optional<Layer>& layer = output.node().layer;
   const auto at = layer ? std::ranges::find(model.layers, *layer) : model.layers.end();
   return at == model.layers.end() ? output.node().name : base::nth(model.names, at - model.layers.begin());
 }
 
-/// The metrics with "accuracy" as what fits the targets, and names as Keras makes them differ: "precision",
-/// "precision_1", "weighted_precision"; made anew when a step's function is.
+/// Sets the model's metrics, before each compilation of a step: "accuracy" becomes the one that fits the targets, and
+/// names are made unique as in Keras: "precision", "precision_1", "weighted_precision".
 void resolve_metrics(State& model, const Batch& batch) {
   std::vector<State::CountedMetric> resolved;
   std::set<std::string> taken;
@@ -213,13 +213,13 @@ void resolve_metrics(State& model, const Batch& batch) {
       model.compiled_at);
 }
 
-std::vector<Variable> results_of(const Counted& step) {
+std::vector<Variable> results_of(const StepCounts& step) {
   if (step.divisor.defined()) return {step.counts, step.divisor};
   return {step.counts};
 }
 
-/// What all shards add to the counts, as their update.
-std::pair<Variable, Variable> counting(const State& model, const ReplicatedStep& step) {
+/// The update of the counts by all shards.
+std::pair<Variable, Variable> count_update(const State& model, const ReplicatedStep& step) {
   const builder::OriginScope origin(model.compiled_at);
   std::vector<Variable> counts;
   counts.reserve(step.results.size());
@@ -252,7 +252,7 @@ Function train_step(State& model, const Batch& batch) {
   std::vector<SharedVariable> parameters;
   ReplicatedStep step = built(model, inputs, [&](const StepInputs& own) -> std::vector<Variable> {
     CallContext context{.training = true};
-    const Counted result = counted(model, model.run(own.x, context), own);
+    const StepCounts result = step_counts(model, model.run(own.x, context), own);
     parameters.clear();  // weights are made when the model first runs
     for (const State::NamedWeight& weight : model.weights()) {
       if (weight.trained) parameters.push_back(weight.variable);
@@ -262,9 +262,9 @@ Function train_step(State& model, const Batch& batch) {
     Replica::current()->divisor = result.divisor;
     return results_of(result);
   });
-  step.updates.push_back(counting(model, step));
+  step.updates.push_back(count_update(model, step));
   return model.functions[key] =
-             function(all_of(inputs), OutputList(),
+             function(flat_inputs(inputs), OutputList(),
                       {.updates = step.updates, .name = model.name + "_train", .on_unused_input = UnusedInput::ignore},
                       model.compiled_at);
 }
@@ -276,12 +276,13 @@ Function test_step(State& model, const Batch& batch) {
   const std::vector<StepInputs> inputs = step_inputs(model, batch);
   const ReplicatedStep step = built(model, inputs, [&](const StepInputs& own) -> std::vector<Variable> {
     CallContext context;
-    return results_of(counted(model, model.run(own.x, context), own));
+    return results_of(step_counts(model, model.run(own.x, context), own));
   });
-  return model.functions[key] = function(
-             all_of(inputs), OutputList(),
-             {.updates = {counting(model, step)}, .name = model.name + "_test", .on_unused_input = UnusedInput::ignore},
-             model.compiled_at);
+  return model.functions[key] = function(flat_inputs(inputs), OutputList(),
+                                         {.updates = {count_update(model, step)},
+                                          .name = model.name + "_test",
+                                          .on_unused_input = UnusedInput::ignore},
+                                         model.compiled_at);
 }
 
 Function predict_step(State& model) {
@@ -304,7 +305,7 @@ Function predict_step(State& model) {
     }
   }
   return model.functions["predict"] = function(
-             all_of(inputs), outputs, {.name = model.name + "_predict", .on_unused_input = UnusedInput::ignore},
+             flat_inputs(inputs), outputs, {.name = model.name + "_predict", .on_unused_input = UnusedInput::ignore},
              model.outputs[0].node().where);
 }
 

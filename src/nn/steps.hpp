@@ -1,5 +1,4 @@
-// The functions of a model's steps, which are made when first needed and kept: by what they do, and by the types that a
-// batch brings.
+// The compiled functions of a model's steps, made on first use and cached by their task and the types of the batch.
 #pragma once
 
 #include "nn/model_state.hpp"
@@ -8,11 +7,11 @@ namespace croton::nn {
 
 /// A step of training: the model, its loss, gradients, the optimizer's updates and the counts of loss and metrics.
 Function train_step(Model::State& model, const Batch& batch);
-/// Counts of loss and metrics alone.
+/// A step of evaluation: only the counts of loss and metrics.
 Function test_step(Model::State& model, const Batch& batch);
-/// The model's outputs.
+/// A step of prediction: the model's outputs.
 Function predict_step(Model::State& model);
-/// Calls one of them with a batch, of which each shard gets its part.
+/// Calls a step with a batch; each shard gets its part.
 Outputs call_step(const Model::State& model, const Function& step, const Batch& batch);
 
 /// The loss of an output.

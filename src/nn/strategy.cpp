@@ -26,23 +26,23 @@ struct MirroredStrategy::State {
   Shards shards;
 
   struct Run {
-    std::vector<Variable> inputs;   // that shards have parts of
+    std::vector<Variable> inputs;   // sharded inputs
     std::vector<Variable> results;  // of all shards
     Updates updates;
   };
   std::mutex mutex;
   std::vector<Run> runs;
-  std::vector<std::pair<Variable, std::vector<Variable>>> inputs;  // and what they are for each shard
+  std::vector<std::pair<Variable, std::vector<Variable>>> inputs;  // {input, its part for each shard}
 
-  /// The parts of an input; empty for what is none.
+  /// The parts of an input; empty for other variables.
   std::vector<Variable> parts_of(const Variable& input) {
     const std::lock_guard lock(mutex);
     const auto found = std::ranges::find(inputs, input, &decltype(inputs)::value_type::first);
     return found == inputs.end() ? std::vector<Variable>() : found->second;
   }
   std::vector<Variable> make_parts(const Variable& input);
-  /// The inputs that values were made of, shard by shard.
-  std::vector<Variable> inputs_behind(const std::vector<Variable>& values) {
+  /// The sharded inputs on which the values of shards depend.
+  std::vector<Variable> inputs_of(const std::vector<Variable>& values) {
     std::vector<Variable> found;
     const std::lock_guard lock(mutex);
     for (const builder::Node* node : builder::topological_order(values)) {
@@ -52,7 +52,7 @@ struct MirroredStrategy::State {
     }
     return found;
   }
-  /// Adds the updates of the steps that a function is made of.
+  /// Adds to a function's options the updates of the steps that it contains.
   void add_updates(const std::vector<In>& of, const OutputList& outputs, FunctionOptions& options);
 };
 
@@ -70,7 +70,7 @@ std::vector<std::string> names_of(const std::vector<DeviceInfo>& devices) {
   return names;
 }
 
-/// All GPUs, or the parts of the host where there is none.
+/// All GPUs, or without GPUs the parts of the host.
 std::vector<std::string> workers() {
   std::vector<std::string> gpus, all = names_of(devices());
   for (const std::string& name : all) {
@@ -92,15 +92,14 @@ bool is_input(const Variable& v) {
   return v.node()->op->kind == expr::Kind::Leaf && !v.node()->shared && !v.is_constant();
 }
 
-/// What a step is given whole and is made of an input would be computed for each shard, of all rows.
-void refuse_made_of_inputs(const Variable& variable) {
+/// ValueError for an argument of a step that is computed from an input: each shard would compute it, for all rows.
+void check_no_inputs(const Variable& variable) {
   for (builder::Node* node : builder::topological_order({variable})) {
     const Variable v(node->shared_from_this());
     if (!is_input(v)) continue;
     throw ValueError(
-        fmt::format("MirroredStrategy::run: {} is made of the input {}, and would be computed whole for each shard; "
-                    "give the step the "
-                    "input itself",
+        fmt::format("MirroredStrategy::run: {} depends on the input {}, and each shard would compute all of it; pass "
+                    "the input itself to the step",
                     builder::describe(variable), builder::describe(v)));
   }
 }
@@ -253,7 +252,7 @@ PerReplica<std::vector<Variable>> MirroredStrategy::run_list(
         run.inputs.push_back(*variable);
         find_rows(rows, parts);
       } else {
-        refuse_made_of_inputs(*variable);
+        check_no_inputs(*variable);
         parts.assign(count, *variable);
       }
     } else {
@@ -262,7 +261,7 @@ PerReplica<std::vector<Variable>> MirroredStrategy::run_list(
         throw ValueError(
             fmt::format("MirroredStrategy::run: values of {} shards, where the strategy has {}", parts.size(), count));
       find_rows(other_rows, parts);
-      for (const Variable& input : state.inputs_behind(parts)) run.inputs.push_back(input);
+      for (const Variable& input : state.inputs_of(parts)) run.inputs.push_back(input);
     }
     for (std::size_t shard = 0; shard < count; ++shard) of_shard[shard].push_back(parts[shard]);
   }
@@ -322,20 +321,20 @@ void MirroredStrategy::State::add_updates(const std::vector<In>& of, const Outpu
   std::vector<Variable> roots;
   for (const Out& out : outputs.outputs) roots.push_back(out.variable);
   for (const auto& [target, value] : options.updates) roots.push_back(value);
-  if (!std::ranges::all_of(roots, &Variable::defined)) return;  // croton::function has the words for it
+  if (!std::ranges::all_of(roots, &Variable::defined)) return;  // croton::function raises the error
   const auto is_input_of = [&](const Variable& x) {
     return std::ranges::any_of(of, [&](const In& in) { return in.variable == x; });
   };
   std::unique_lock lock(mutex);
   std::vector<Run> left = runs;
   lock.unlock();
-  // Updates may be made of what other steps give, whose updates are added then.
+  // Updates may depend on the results of other steps; then the updates of these are added too.
   for (bool found = true; std::exchange(found, false);) {
     std::unordered_set<const builder::Node*> reached;
     for (const builder::Node* node : builder::topological_order(roots)) reached.insert(node);
     std::erase_if(left, [&](const Run& run) {
-      // A step without results is a part of functions of its inputs that have no outputs: these can only be for
-      // learning.
+      // A step without results belongs to each function that has one of its inputs and no outputs: such a function can
+      // only be for training.
       const bool is_part =
           run.results.empty()
               ? outputs.outputs.empty() && std::ranges::any_of(run.inputs, is_input_of)
@@ -356,8 +355,9 @@ DistributedFunction MirroredStrategy::function(const std::vector<In>& inputs, co
   std::vector<DistributedFunction::Input> shown;
   for (const In& in : inputs) {
     if (in.value)
-      throw ValueError(fmt::format("MirroredStrategy::function: inputs have no default values, but that of {}",
-                                   in.variable.defined() ? builder::describe(in.variable) : in.name));
+      throw ValueError(
+          fmt::format("MirroredStrategy::function: inputs cannot have default values, but this one has: {}",
+                      in.variable.defined() ? builder::describe(in.variable) : in.name));
     const std::vector<Variable> parts = in.variable.defined() ? state.parts_of(in.variable) : std::vector<Variable>();
     shown.push_back({in.name.empty() && in.variable.defined() ? in.variable.name() : in.name, parts.size()});
     if (parts.empty()) all.push_back(in);
@@ -384,7 +384,7 @@ Outputs DistributedFunction::call(const std::vector<DistributedArgument>& argume
     const std::vector<Array>& parts = arguments[i].parts();
     if (shards == 0)
       throw TypeError(
-          fmt::format("{}: {} is no input of the steps: it takes one value, and no parts", function_.name(), name));
+          fmt::format("{}: {} is not an input of the steps: it takes one value, not parts", function_.name(), name));
     if (parts.size() != shards)
       throw ValueError(
           fmt::format("{}: {} parts of {}, where there are {} shards", function_.name(), parts.size(), name, shards));
@@ -402,7 +402,7 @@ Model multi_gpu_model(const Model& model, const std::vector<std::string>& names,
     if (std::ranges::find(all, base::parse_device(name).to_string()) == all.end()) unknown.push_back(name);
   }
   if (names.size() < 2 || !unknown.empty())
-    throw ValueError(fmt::format("multi_gpu_model: {}; it takes two or more of the devices that there are: {}",
+    throw ValueError(fmt::format("multi_gpu_model: {}; it takes two or more of these devices: {}",
                                  unknown.empty() ? fmt::format("{} device(s)", names.size())
                                                  : fmt::format("there is no {}", fmt::join(unknown, ", ")),
                                  fmt::join(all, ", ")));

@@ -17,13 +17,13 @@ namespace {
 
 using State = Model::State;
 
-/// The first epoch, after all options have been looked at.
+/// The first epoch, after a check of all options.
 std::int64_t checked_first_epoch(const State& model, const FitOptions& options) {
   if (options.sample_weight)
-    throw ValueError(fmt::format("{}: the batches of a dataset bring their own weights", model.name));
+    throw ValueError(fmt::format("{}: the batches of a dataset have their own weights", model.name));
   if (options.validation_split != 0 && !options.validation_data && !options.validation_dataset)
     throw ValueError(
-        fmt::format("{}: validation_split splits arrays, no Dataset; validation_dataset is for one", model.name));
+        fmt::format("{}: validation_split is for arrays, not for a Dataset; use validation_dataset", model.name));
   const std::int64_t first = options.initial_epoch.value_or(model.resumed_epochs.value_or(0));
   if (options.epochs < 0 || first < 0)
     throw ValueError(fmt::format("{}: {} epochs, from {} on: both are 0 or more", model.name, options.epochs, first));
@@ -32,7 +32,7 @@ std::int64_t checked_first_epoch(const State& model, const FitOptions& options) 
                                  options.validation_freq, options.validation_steps.value_or(1)));
   if (options.steps_per_epoch && *options.steps_per_epoch < 1)
     throw ValueError(
-        fmt::format("{}: {} steps_per_epoch, where 1 or more are taken", model.name, *options.steps_per_epoch));
+        fmt::format("{}: {} steps_per_epoch, where 1 or more are expected", model.name, *options.steps_per_epoch));
   return first;
 }
 
@@ -43,8 +43,8 @@ std::optional<Dataset> validation_of(const FitOptions& options) {
   return validation;
 }
 
-/// Notes in the model that a training begins with an epoch, and gives the pass of the data that its epoch 0 begins. A
-/// training that goes on has the passes that it would have had; another one has passes of its own.
+/// Records in the model that a training begins with the epoch `first`, and returns the pass of the data that its epoch
+/// 0 begins. A training that resumes continues its passes; a new one begins with a new pass.
 std::int64_t first_pass_from(State& model, std::int64_t first) {
   model.resumed_epochs.reset();
   model.stop = false;
@@ -53,14 +53,14 @@ std::int64_t first_pass_from(State& model, std::int64_t first) {
   return model.first_pass;
 }
 
-/// Of an epoch, where the data says how many it has.
+/// The steps of an epoch, if known.
 std::optional<std::int64_t> steps_of(const Dataset& data, const FitOptions& options) {
   const std::optional<std::int64_t> batches = data.batches();
   if (!options.steps_per_epoch) return batches;
   return batches ? std::min(*batches, *options.steps_per_epoch) : options.steps_per_epoch;
 }
 
-/// For batches of a dataset, which may be of no rows; what has none at all is left to checks.
+/// Whether a batch of a dataset has no rows. Invalid batches are left to check_batch.
 bool is_empty(const Batch& batch) { return !batch.x.empty() && batch.x[0].rank() > 0 && batch.x[0].shape(0) == 0; }
 
 }  // namespace
@@ -82,28 +82,28 @@ Training::Training(Model& model, State& state, const Dataset& dataset, const Fit
       has_batch_logs_(
           std::ranges::any_of(options.callbacks, [](const CallbackRef& c) { return c->wants_batch_logs(); })) {}
 
-/// Calls it with each callback.
+/// Calls `event` with each callback.
 template <class Event>
-void Training::tell(const Event& event) const {
+void Training::notify_callbacks(const Event& event) const {
   for (const CallbackRef& callback : options_.callbacks) event(*callback);
 }
 
 History Training::run() {
   History history;
-  tell([&](Callback& callback) { callback.on_train_begin(model_); });
+  notify_callbacks([&](Callback& callback) { callback.on_train_begin(model_); });
   for (std::int64_t epoch = first_; epoch < options_.epochs && !state_.stop; ++epoch) {
     const std::optional<Logs> logs = run_epoch(epoch);
     if (!logs) break;
     history.epochs.push_back(epoch);
     history.logs.push_back(*logs);
   }
-  tell([&](Callback& callback) { callback.on_train_end(model_, history); });
+  notify_callbacks([&](Callback& callback) { callback.on_train_end(model_, history); });
   return history;
 }
 
-/// The logs as callbacks leave them; nothing where the training ends before the first batch.
+/// The logs, which callbacks may change; nothing if the training ends before the first batch.
 std::optional<Logs> Training::run_epoch(std::int64_t epoch) {
-  tell([&](Callback& callback) { callback.on_epoch_begin(model_, epoch); });
+  notify_callbacks([&](Callback& callback) { callback.on_epoch_begin(model_, epoch); });
   EpochProgress progress(options_.verbose, fmt::format("Epoch {}/{}", epoch + 1, options_.epochs), steps_);
   epochs_.begin(epoch);
   const std::int64_t done = learn(progress);
@@ -115,11 +115,11 @@ std::optional<Logs> Training::run_epoch(std::int64_t epoch) {
   state_.epochs_done = epoch + 1;
   state_.next_pass = epochs_.next_pass();
   progress.finish(done, logs);
-  tell([&](Callback& callback) { callback.on_epoch_end(model_, epoch, logs); });
+  notify_callbacks([&](Callback& callback) { callback.on_epoch_end(model_, epoch, logs); });
   return logs;
 }
 
-/// The batches of one epoch; how many these were.
+/// Trains on the batches of one epoch, and returns their number.
 std::int64_t Training::learn(EpochProgress& progress) {
   std::int64_t done = 0;
   while (!state_.stop) {
@@ -132,19 +132,19 @@ std::int64_t Training::learn(EpochProgress& progress) {
   return done;
 }
 
-/// One step; `number`: of the epoch, from 0 on.
+/// One step; `number` is its position in the epoch, from 0 on.
 void Training::learn_batch(const Batch& batch, std::int64_t number) {
   state_.connect(batch.x);
   check_batch(state_, batch);
-  tell([&](Callback& callback) { callback.on_batch_begin(model_, number); });
+  notify_callbacks([&](Callback& callback) { callback.on_batch_begin(model_, number); });
   state_.last_train = train_step(state_, batch);
   if (number == 0) reset_counts(state_);
   call_step(state_, state_.last_train, batch);
   const Logs now = has_batch_logs_ ? logs_of(state_) : Logs();
-  tell([&](Callback& callback) { callback.on_batch_end(model_, number, now); });
+  notify_callbacks([&](Callback& callback) { callback.on_batch_end(model_, number, now); });
 }
 
-/// Adds what the validation data give, in the epochs that have a validation.
+/// Adds the numbers of the validation data, in epochs with validation.
 void Training::validate(std::int64_t epoch, Logs& logs) {
   state_.leaves_out_validation = validation_ && (epoch + 1) % options_.validation_freq != 0;
   if (!validation_ || state_.leaves_out_validation) return;
@@ -154,7 +154,7 @@ void Training::validate(std::int64_t epoch, Logs& logs) {
 void Training::warn_of_end(std::int64_t epoch, std::int64_t done) const {
   if (!base::config().warn) return;
   std::cerr << fmt::format(
-      "croton: warning: {}: the data ended behind {} of the {} steps of epoch {}; the next epoch begins with its first "
+      "croton: warning: {}: the data ended after {} of the {} steps of epoch {}; the next epoch begins with its first "
       "batch again (Dataset::repeat makes data longer)\n",
       state_.name, done, *options_.steps_per_epoch, epoch + 1);
 }

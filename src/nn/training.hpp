@@ -15,10 +15,10 @@ Dataset validation_of_arrays(const FitOptions& options);
 
 class Training {
  public:
-  /// Of a model that is compiled; all of them stay until the end. ValueError for options that a training over a Dataset
-  /// does not take. The model's state then says that a training has begun.
+  /// A training of a compiled model; all arguments must outlive it. ValueError for options that do not apply to a
+  /// Dataset. The model's state then records that a training has begun.
   Training(Model& model, Model::State& state, const Dataset& dataset, const FitOptions& options);
-  /// All epochs, with what callbacks and the terminal hear of them.
+  /// Runs all epochs, with callbacks and progress output.
   History run();
 
  private:
@@ -28,7 +28,7 @@ class Training {
   void validate(std::int64_t epoch, Logs& logs);
   void warn_of_end(std::int64_t epoch, std::int64_t done) const;
   template <class Event>
-  void tell(const Event& event) const;
+  void notify_callbacks(const Event& event) const;
 
   Model& model_;
   Model::State& state_;
@@ -37,8 +37,8 @@ class Training {
   Dataset data_;
   std::optional<Dataset> validation_;
   EpochBatches epochs_;
-  std::optional<std::int64_t> steps_;  // of an epoch, where that is known
-  bool has_batch_logs_;                // whether callbacks want them
+  std::optional<std::int64_t> steps_;  // of an epoch, if known
+  bool has_batch_logs_;                // whether a callback needs them
   bool warned_ = false;
 };
 

@@ -19,7 +19,8 @@ std::vector<int> normal_axes(const std::vector<int>& axes, int rank, std::string
   std::vector<int> result;
   for (const int axis : axes) {
     if (rank == 0) refuse(fmt::format("axis {}, where there are no axes", axis));
-    if (axis < -rank || axis >= rank) refuse(fmt::format("axis {}, where {} to {} are taken", axis, -rank, rank - 1));
+    if (axis < -rank || axis >= rank)
+      refuse(fmt::format("axis {}, where {} to {} are accepted", axis, -rank, rank - 1));
     result.push_back(axis < 0 ? axis + rank : axis);
   }
   std::ranges::sort(result);

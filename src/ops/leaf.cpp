@@ -22,7 +22,7 @@ void register_leaf(Registry& registry) {
       leaf("extent", 0, "kernel body: a size that the launch passes"),
       leaf("load", -1, "kernel body: the element of an operand at an index"),
       leaf("load_if", -1, "kernel body: as load, but 0 and no access where the first input is false"),
-      leaf("result", 0, "kernel body: what a reduction stage found"),
+      leaf("result", 0, "kernel body: the result of a reduction stage"),
   };
   for (const expr::Op& op : ops) registry.add(op);
 }

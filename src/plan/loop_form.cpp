@@ -22,7 +22,7 @@ bool writes_all_results(const Plan& plan) {
   return true;
 }
 
-constexpr const char* passes_through = "it gives on what it was given, or one value twice";
+constexpr const char* passes_through = "it returns an input unchanged, or one value twice";
 constexpr const char* finds_sizes = "it finds sizes by computing";
 constexpr const char* moves_values = "it moves values between devices";
 constexpr const char* loop_inside = "it has a loop inside";
@@ -115,15 +115,15 @@ struct NeedsHost {
 struct NeedsLaunches : NeedsHost {
   using NeedsHost::operator();
   std::string operator()(const fuse::RoutineCall& call) const {
-    return fmt::format("{} takes launches of its own", body.graph.arena.op(call.result).name);
+    return fmt::format("{} needs separate launches", body.graph.arena.op(call.result).name);
   }
   std::string operator()(const fuse::KernelCall& call) const {
     return call.kernel->family == kernel::Family::contract
-               ? "what is under windows is multiplied by filters in tiles of a launch of its own"
+               ? "windows are multiplied by filters in the tiles of a separate launch"
                : "";
   }
   std::string operator()(const fuse::ProductCall& call) const {
-    return call.accumulate != expr::no_node || call.alpha != 1 ? "a product adds to what is there" : "";
+    return call.accumulate != expr::no_node || call.alpha != 1 ? "a product adds to its result" : "";
   }
 };
 
@@ -139,12 +139,12 @@ std::string why_by_steps(const fuse::Program& body, const Plan& plan) {
 }
 
 std::string why_not_recorded(const fuse::Program& body, const Plan& plan, const expr::Loop& loop) {
-  if (loop.until) return "the host looks after each step whether it was the last";
+  if (loop.until) return "the host checks after each step whether it was the last";
   if (plan.segments.size() > 1) return finds_sizes;
   for (const fuse::Call& call : body.calls) {
     std::string why = std::visit(NeedsHost{body}, call.work);
     if (!why.empty()) return why;
-    if (call.has_checks()) return "the host looks after each kernel that checks values";
+    if (call.has_checks()) return "the host reads the result of each kernel that checks values";
   }
   return writes_all_results(plan) ? "" : passes_through;
 }

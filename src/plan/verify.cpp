@@ -72,26 +72,26 @@ class Verifier {
     const auto is_buffer = [&](BufferId b) { return plan_.buffers.contains(b); };
     for (const StepId s : plan_.steps.ids()) {
       const Step& at = step(s);
-      if (!program_.calls.contains(at.call)) fail("step {} runs call {}, which there is none of", s, at.call);
+      if (!program_.calls.contains(at.call)) fail("step {} runs call {}, which does not exist", s, at.call);
       for (const BufferId b : reads_of(at)) {
-        if (!is_buffer(b)) fail("step {} reads b{}, which there is none of", s, b);
+        if (!is_buffer(b)) fail("step {} reads b{}, which does not exist", s, b);
       }
       for (const BufferId b : at.writes) {
-        if (!is_buffer(b)) fail("step {} writes b{}, which there is none of", s, b);
+        if (!is_buffer(b)) fail("step {} writes b{}, which does not exist", s, b);
       }
       if (at.workspace != no_buffer && (!is_buffer(at.workspace) || buffer(at.workspace).role != Role::workspace))
-        fail("step {} has the workspace b{}, which is none", s, at.workspace);
+        fail("step {} has the workspace b{}, which is not a workspace", s, at.workspace);
     }
     for (const BufferId b : plan_.buffers.ids()) {
       const BufferId home = buffer(b).in_place_of;
       if (home != no_buffer && (!is_buffer(home) || home == b || buffer(home).in_place_of != no_buffer))
         fail("b{} is in place of b{}, which has no memory of its own", b, home);
       if (buffer(b).role == Role::resident && (!is_buffer(buffer(b).copy_of) || buffer(b).copy_of == b))
-        fail("b{} is a copy of b{}, which there is none of", b, buffer(b).copy_of);
+        fail("b{} is a copy of b{}, which does not exist", b, buffer(b).copy_of);
     }
     for (const std::vector<BufferId>* list : {&plan_.output_buffer, &plan_.update_buffer}) {
       for (const BufferId b : *list) {
-        if (b != no_buffer && !is_buffer(b)) fail("a result is in b{}, which there is none of", b);
+        if (b != no_buffer && !is_buffer(b)) fail("a result is in b{}, which does not exist", b);
       }
     }
   }
@@ -291,7 +291,7 @@ class Verifier {
     const StepId s = writer_[b];
     if (s == no_step) fail("b{} is in place of b{}, but nothing writes it", b, home);
     if (other.role != Role::temporary && other.role != Role::shared)
-      fail_at(s, "writes b{} in place of b{}, which is not its to write over", b, home);
+      fail_at(s, "writes b{} in place of b{}, which it must not overwrite", b, home);
     const expr::TensorType &type = arena_.type(own.node), &other_type = arena_.type(other.node);
     if (type.dtype != other_type.dtype || !arena_.same_shape(type.shape, other_type.shape) || own.place != other.place)
       fail_at(s, "writes b{} in place of b{}, which is another array", b, home);
@@ -306,7 +306,7 @@ class Verifier {
       fail_at(s, "writes b{} in place of b{}, which its kind of call cannot", b, home);
     for (const BufferId r : reads_of(step(s))) {
       if (this->home(r) == home && !reads_before_it_writes(s, r, b))
-        fail_at(s, "writes b{} over b{}, of which it still reads other elements", b, r);
+        fail_at(s, "writes b{} over b{}, whose other elements it still reads", b, r);
     }
   }
 
@@ -357,7 +357,7 @@ class Verifier {
 
   void commit() const {
     if (plan_.commit_step == no_step || plan_.commit_step > plan_.steps.end_id())
-      fail("the commit point is before step {}, which there is none of", plan_.commit_step);
+      fail("the commit point is before step {}, which does not exist", plan_.commit_step);
     bool host = false;
     for (const StepId s : plan_.steps.ids()) {
       const Step& at = step(s);

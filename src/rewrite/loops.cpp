@@ -21,11 +21,11 @@ constexpr std::string_view unused = "loop-unused", residuals = "loop-residuals",
 
 const Rule rules[] = {
     single_step_rule,
-    {.name = unused, .text = "loop", .reason = "what a loop computes for nobody"},
+    {.name = unused, .text = "loop", .reason = "values of a loop that nothing reads are not computed"},
     {.name = residuals,
      .text = "loop",
      .reason = "a product that one loop computes and another, of its gradient, computes again is kept"},
-    {.name = sums, .text = "loop", .reason = "a sum of products over the steps is one product behind the loop"},
+    {.name = sums, .text = "loop", .reason = "a sum of products over the steps is one product after the loop"},
     {.name = transposed, .text = "loop", .reason = "a matrix is transposed once, not in each step"},
     {.name = last, .text = "loop", .reason = "only the last rows of a state are kept where only they are read"},
 };

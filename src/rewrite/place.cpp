@@ -165,12 +165,12 @@ class Placer {
     std::string available = "cpu";
     for (const Place place : options_.devices) available += ", " + name_of(place);
     const expr::Origin& origin = arena_.origin(id);
-    throw DeviceError(fmt::format(
-        "{}{} ({}) was asked for on {}, which is not there; there are: {} (allow_soft_placement=true lets it run "
-        "on one of them)",
-        arena_.op(id).name, origin.name.empty() ? "" : " " + origin.name,
-        origin.where.known() ? base::file_and_line(origin.where) : "line unknown", name_of(arena_.node(id).place),
-        available));
+    throw DeviceError(
+        fmt::format("{}{} ({}) was requested on {}, which does not exist; there are: {} (allow_soft_placement=true "
+                    "lets it run on one of them)",
+                    arena_.op(id).name, origin.name.empty() ? "" : " " + origin.name,
+                    origin.where.known() ? base::file_and_line(origin.where) : "line unknown",
+                    name_of(arena_.node(id).place), available));
   }
 
   std::int64_t bytes(NodeId id) const {

@@ -23,13 +23,13 @@ constexpr std::string_view merged = "loop-merged", products_before = "loop-produ
                            products_after = "loop-products-behind";
 
 const Rule rules[] = {
-    {.name = merged, .text = "loop", .reason = "loops of as many steps that do not need each other run as one"},
+    {.name = merged, .text = "loop", .reason = "independent loops of equally many steps run as one"},
     {.name = products_before,
      .text = "loop",
-     .reason = "a product of each element of a sequence is one product of the sequence, in front of the loop"},
+     .reason = "a product of each element of a sequence is one product of the sequence, before the loop"},
     {.name = products_after,
      .text = "loop",
-     .reason = "a product that a loop only gives back is one product of all steps, behind the loop"},
+     .reason = "a product that a loop only returns is one product of all steps, after the loop"},
 };
 
 // On a CPU a product of a few dozen rows with a matrix that stays in a second-level cache is faster inside the loop:

@@ -141,7 +141,7 @@ NodeId Rewriter::simplify(NodeId node) {
     }
     current = next;
   }
-  throw InternalError(fmt::format("the rules for {} do not come to an end", arena().op(node).name));
+  throw InternalError(fmt::format("the rules for {} do not terminate", arena().op(node).name));
 }
 
 NodeId Rewriter::try_rules(NodeId node) {

@@ -49,7 +49,7 @@ def varint(data, at):
 
 
 def fields(data):
-    """{number: value} of a protocol buffer; of a field that stands there twice the last value."""
+    """{number: value} of a protocol buffer; of a field that occurs twice the last value."""
     found, at = {}, 0
     while at < len(data):
         key, at = varint(data, at)

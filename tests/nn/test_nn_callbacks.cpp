@@ -305,8 +305,8 @@ TEST_CASE("whether more is better is what the metric says, and where none says i
   CHECK(rates_of({.monitor = "val_acc", .factor = 0.5, .patience = 1}, more) == std::vector<double>{1, 1, 1});
   CHECK_THROWS_AS(scripted(model, "val_own", more, {EarlyStopping({.monitor = "val_own"})}), croton::ValueError);
   CHECK_THROWS_WITH(epochs_of({.monitor = "val_f2"}, more),
-                    contains("EarlyStopping: whether a smaller or a larger 'val_f2' is better, no metric of "
-                             "sequential says: give .better, Better::smaller or Better::larger"));
+                    contains("EarlyStopping: it is not known whether a smaller or a larger 'val_f2' is better, as it "
+                             "is no metric of sequential: give .better, Better::smaller or Better::larger"));
   CHECK_THROWS_WITH(rates_of({.monitor = "val_f2"}, more), contains("ReduceLROnPlateau: whether a smaller"));
   const ModelCheckpoint best((folder / "best").string(), {.monitor = "val_f2", .save_best_only = true});
   CHECK_THROWS_WITH(scripted(model, "val_f2", more, {best}), contains("ModelCheckpoint: whether a smaller"));

@@ -281,8 +281,9 @@ TEST_CASE("metrics of one name are counted each, and none takes the place of the
                                     })}});
     });
   };
-  CHECK(named("loss") == "sequential: a metric is named \"loss\", which stands for the loss; give it another name");
-  CHECK(contains(named("val_loss"), "which stands for a number of the validation data"));
+  CHECK(named("loss") ==
+        "sequential: a metric is named \"loss\", which is reserved for the loss; give it another name");
+  CHECK(contains(named("val_loss"), "which is reserved for a number of the validation data"));
 }
 
 TEST_CASE("weights of samples and classes are for the metrics that asked for them", "[nn]") {
@@ -398,7 +399,7 @@ TEST_CASE("a training goes on from a checkpoint with the same bits", "[nn]") {
   other.fit(numbers({4, 5}, 1), numbers({4, 3}, 2), epochs(1));
   const std::filesystem::path weights = folder / "weights.npz";
   other.save_weights(weights);
-  CHECK(contains(message_of([&] { other.load_checkpoint(weights); }), "is no checkpoint of a training"));
+  CHECK(contains(message_of([&] { other.load_checkpoint(weights); }), "is not a checkpoint of a training"));
 }
 
 TEST_CASE("an epoch of so many steps goes on where the one before ended", "[nn]") {
@@ -417,10 +418,9 @@ TEST_CASE("an epoch of so many steps goes on where the one before ended", "[nn]"
   model.fit(nn::Dataset(batches), options);
   std::cerr.rdbuf(before);
   CHECK(losses == std::vector<double>{2.5, 12.5, 25, 2.5});
-  CHECK(
-      said.str() ==
-      "croton: warning: sequential: the data ended behind 1 of the 2 steps of epoch 3; the next epoch begins with its "
-      "first batch again (Dataset::repeat makes data longer)\n");
+  CHECK(said.str() ==
+        "croton: warning: sequential: the data ended after 1 of the 2 steps of epoch 3; the next epoch begins with its "
+        "first batch again (Dataset::repeat makes data longer)\n");
   options.steps_per_epoch = 0;
   CHECK(contains(message_of([&] { model.fit(nn::Dataset(batches), options); }), "0 steps_per_epoch, where 1 or more"));
 }
@@ -614,7 +614,7 @@ TEST_CASE("what fit refuses", "[nn]") {
   nn::FitOptions never = quiet;
   never.validation_freq = 0;
   CHECK(contains(message_of([&] { model.fit(x, y, never); }), "a validation_freq of 0 and 1 validation_steps"));
-  CHECK(contains(message_of([&] { model.fit(data, split); }), "validation_split splits arrays"));
+  CHECK(contains(message_of([&] { model.fit(data, split); }), "validation_split is for arrays"));
   CHECK_THROWS_AS(model.fit(data, split), ct::ValueError);
   CHECK_THROWS_AS(small_model().train_function(), ct::TypeError);
   // Nothing of this has changed a weight.

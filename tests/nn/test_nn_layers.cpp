@@ -1134,18 +1134,15 @@ TEST_CASE("what layers are told wrongly is named, with what they take", "[nn]") 
       {[] { nn::SpatialDropout2D(1, first, "a"); }, "a (SpatialDropout2D): a rate of 1; it is at least 0 and below 1"},
       {[] { nn::GaussianDropout(-0.5, "a"); }, "a (GaussianDropout): a rate of -0.5; it is at least 0 and below 1"},
       {[] { nn::RepeatVector(0, "a"); }, "a (RepeatVector): 0 times; it is at least 1"},
-      {[] { nn::ReLU({.threshold = -1, .name = "a"}); },
-       "a (ReLU): threshold is -1, where at least 0 is taken, and finite"},
-      {[] { nn::ReLU({.max_value = -1, .name = "a"}); },
-       "a (ReLU): max_value is -1, where at least 0 is taken, and finite"},
-      {[] { nn::LeakyReLU(-0.5, "a"); },
-       "a (LeakyReLU): negative_slope is -0.5, where at least 0 is taken, and finite"},
-      {[] { nn::ELU(std::nan(""), "a"); }, "a (ELU): alpha is nan, where at least 0 is taken, and finite"},
+      {[] { nn::ReLU({.threshold = -1, .name = "a"}); }, "a (ReLU): threshold is -1; it is at least 0, and finite"},
+      {[] { nn::ReLU({.max_value = -1, .name = "a"}); }, "a (ReLU): max_value is -1; it is at least 0, and finite"},
+      {[] { nn::LeakyReLU(-0.5, "a"); }, "a (LeakyReLU): negative_slope is -0.5; it is at least 0, and finite"},
+      {[] { nn::ELU(std::nan(""), "a"); }, "a (ELU): alpha is nan; it is at least 0, and finite"},
       {[] { nn::UnitNormalization({}, "a"); }, "a (UnitNormalization): no axes"},
       {[] { nn::Dot({1, 1, 1}, {.name = "a"}); }, "a (Dot): 3 axes; one is for both inputs, or one each"},
       {[] { nn::Dot({0}, {.name = "a"}); }, "a (Dot): axis 0 is the batch, along which nothing is added up"},
       {[] { nn::TimeDistributed(nn::Add("b"), {}, "a"); },
-       "a (TimeDistributed): a layer of one input is taken, and b (Add) has more"},
+       "a (TimeDistributed): a layer of one input is expected, and b (Add) has more"},
       {[] { nn::UpSampling2D({0}, nn::Interpolation::nearest, first, "a"); },
        "a (UpSampling2D): factors of 0; they are at least 1"},
       {[] { nn::GroupNormalization(0, 1e-3, "a"); }, "a (GroupNormalization): 0 groups; there is at least 1"},
@@ -1156,7 +1153,7 @@ TEST_CASE("what layers are told wrongly is named, with what they take", "[nn]") 
       {[] { nn::Permute({1, 1}, "a"); }, "a (Permute): the order has each axis once, counted from 1"},
       {[] { nn::Concatenate(0, "a"); }, "a (Concatenate): axis 0 is the batch, along which nothing is joined"},
       {[] { nn::Dense(2, {.name = "a/b"}); },
-       "a layer named \"a/b\": names have no slash, which names of weights have"},
+       "a layer named \"a/b\": names have no slash, which separates the names of weights"},
       {[] { nn::Input({3, -2}); }, "sizes are at least 0, or any_size"},
   };
   for (const Refusal& refusal : refusals) {
@@ -1189,7 +1186,7 @@ TEST_CASE("sizes that layers do not take are named, with what they do", "[nn]") 
   const std::vector<Refusal> refusals = {
       {nn::Dense(2, {.name = "a"}),
        {{}},
-       "a (Dense): takes at least one axis behind the batch: Flatten or Reshape stand in front of it"},
+       "a (Dense): takes at least one axis after the batch: put Flatten or Reshape before it"},
       {nn::Dense(2, {.name = "a"}), {{3, any}}, "a (Dense): the weight kernel needs a size that is not stated: (?, 2)"},
       {built(nn::Dense(2, {.name = "a"}), {3}), {{4}}, "a (Dense): takes 3 features along the last axis, but (4,)"},
       {nn::Conv2D(2, 3, {.name = "a"}), {{28, 28}}, "a (Conv2D): takes images of 2 axes and channels, but (28, 28)"},
@@ -1241,7 +1238,7 @@ TEST_CASE("sizes that layers do not take are named, with what they do", "[nn]") 
        "a (Cropping1D): 2 and 1 elements off (3, 9): nothing is left"},
       {nn::SpatialDropout1D(0.5, "a"), {{9}}, "a (SpatialDropout1D): takes images of 1 axes and channels, but (9,)"},
       {nn::RepeatVector(2, "a"), {{3, 2}}, "a (RepeatVector): takes (features), but (3, 2)"},
-      {nn::TimeDistributed(nn::Dense(2), {}, "a"), {{}}, "a (TimeDistributed): takes steps behind the batch"},
+      {nn::TimeDistributed(nn::Dense(2), {}, "a"), {{}}, "a (TimeDistributed): takes steps after the batch"},
       {built(nn::PReLU({.name = "a"}), {3, 2}), {{4, 2}}, "a (PReLU): has slopes of (3, 2), but (4, 2)"},
       {built(nn::PReLU({.name = "a"}), {3, 2}), {{3}}, "a (PReLU): has slopes of (3, 2), but (3,)"},
       {nn::PReLU({.shared_axes = {0}, .name = "a"}),
@@ -1260,7 +1257,7 @@ TEST_CASE("sizes that layers do not take are named, with what they do", "[nn]") 
       {nn::SeparableConv1D(2, 2, 1, {.name = "a"}),
        {{5, any}},
        "a (SeparableConv1D): the weight depthwise_kernel needs a size that is not stated: (2, ?, 1)"},
-      {nn::Dot({1, 2}, {.name = "a"}), {{3}, {3, 4}}, "a (Dot): axes 1 of (3,) and 2 of (3, 4) have other sizes"},
+      {nn::Dot({1, 2}, {.name = "a"}), {{3}, {3, 4}}, "a (Dot): axes 1 of (3,) and 2 of (3, 4) have different sizes"},
       {nn::Dot(2, {.name = "a"}), {{3}, {3}}, "a (Dot): no axis 2 in 1 axes and the batch"},
       {nn::LSTM(3, {.name = "a"}), {{9}}, "a (LSTM): takes (steps, features), but (9,)"},
       {nn::LSTM(3, {.name = "a"}), {{9, any}}, "a (LSTM): the weight kernel needs a size that is not stated: (?, 12)"},
@@ -1268,11 +1265,13 @@ TEST_CASE("sizes that layers do not take are named, with what they do", "[nn]") 
       {nn::Bidirectional(lstm(3), {}, "concat", "a"), {{9}}, "forward_a (LSTM): takes (steps, features), but (9,)"},
       {nn::Concatenate(1, "a"),
        {{3, 2}, {3, 3}},
-       "a (Concatenate): sizes must be equal but along axis 1: (3, 2), (3, 3)"},
-      {nn::Concatenate(-1, "a"), {{3}, {3, 3}}, "a (Concatenate): sizes must be equal but along axis -1: (3,), (3, 3)"},
+       "a (Concatenate): sizes must be equal except along axis 1: (3, 2), (3, 3)"},
+      {nn::Concatenate(-1, "a"),
+       {{3}, {3, 3}},
+       "a (Concatenate): sizes must be equal except along axis -1: (3,), (3, 3)"},
       {nn::Concatenate(3, "a"), {{3, 2}, {3, 2}}, "a (Concatenate): no axis 3 in 2 axes and the batch"},
       {nn::Add("a"), {{3}, {4}}, "a (Add): sizes must be equal, or 1: (3,) and (4,)"},
-      {nn::Maximum("a"), {{3}, {3, 3}}, "a (Maximum): takes as many axes of all, but (3,) and (3, 3)"},
+      {nn::Maximum("a"), {{3}, {3, 3}}, "a (Maximum): takes inputs with equally many axes, but (3,) and (3, 3)"},
   };
   for (const Refusal& refusal : refusals) {
     INFO(refusal.message);
@@ -1340,10 +1339,10 @@ TEST_CASE("layers take the inputs that they are for", "[nn]") {
     return std::string("nothing");
   };
   CHECK(message(nn::Dense(2, {.name = "a"}), 2).starts_with("a (Dense), test_nn_layers.cpp:"));
-  CHECK(message(nn::Dense(2, {.name = "a"}), 2).ends_with(": 2 input(s), where 1 are taken"));
-  CHECK(message(nn::Add("a"), 1).ends_with(": 1 input(s), where 2 or more are taken"));
-  CHECK(message(nn::Subtract("a"), 3).ends_with(": 3 input(s), where 2 are taken"));
-  CHECK(message(nn::Concatenate(-1, "a"), 0).ends_with(": 0 input(s), where 2 or more are taken"));
+  CHECK(message(nn::Dense(2, {.name = "a"}), 2).ends_with(": 2 input(s), where 1 are expected"));
+  CHECK(message(nn::Add("a"), 1).ends_with(": 1 input(s), where 2 or more are expected"));
+  CHECK(message(nn::Subtract("a"), 3).ends_with(": 3 input(s), where 2 are expected"));
+  CHECK(message(nn::Concatenate(-1, "a"), 0).ends_with(": 0 input(s), where 2 or more are expected"));
   CHECK_THROWS_AS(nn::Dense(2)(ct::scalar("x")), ct::TypeError);
   CHECK_THROWS_AS(nn::Add()(ct::vector("x")), ct::TypeError);
   CHECK_THROWS_AS(nn::Dense(2)(ct::matrix("x")), ct::ShapeError);  // its sizes are not stated

@@ -432,7 +432,7 @@ TEST_CASE("C2.4: what an average loss takes", "[nn]") {
   CHECK(nn::compute_average_loss(ct::vector("half", DType::float16), {.global_batch_size = 8}).dtype() ==
         DType::float32);
   const std::string text = message([&] { nn::compute_average_loss(v, {}); });
-  CHECK(has(text, "a global_batch_size of 0, where 1 or more is taken"));
+  CHECK(has(text, "a global_batch_size of 0, where 1 or more is expected"));
   CHECK(has(text, "v is f32[?]"));
 }
 
@@ -486,10 +486,10 @@ TEST_CASE("class numbers in floats are whole", "[nn]") {
 
 TEST_CASE("losses say what they do not take", "[nn]") {
   CHECK_THROWS_AS(nn::Loss("rms"), ct::ValueError);
-  CHECK(has(message([] { nn::Loss("rms"); }), "there is no loss \"rms\"; those there are: mse, mean_squared_error, "));
+  CHECK(has(message([] { nn::Loss("rms"); }), "there is no loss \"rms\"; there are: mse, mean_squared_error, "));
   CHECK_THROWS_AS(nn::Hinge({.reduction = "mean"}), ct::ValueError);
   CHECK(message([] { nn::Hinge({.reduction = "mean"}); }) ==
-        "there is no reduction \"mean\"; those there are: sum_over_batch_size, sum, none");
+        "there is no reduction \"mean\"; there are: sum_over_batch_size, sum, none");
 
   const Variable t = ct::tensor3("t"), p = ct::matrix("p"), v = ct::vector("v"), s = ct::scalar("s");
   const Variable z = ct::zmatrix("z"), c = ct::imatrix("c"), w = ct::matrix("w");
@@ -501,12 +501,12 @@ TEST_CASE("losses say what they do not take", "[nn]") {
   const std::string mse = refused("mse", v, ten);
   CHECK(has(mse, "mean_squared_error: target v is f32[?] (test_nn_losses.cpp:"));
   CHECK(has(mse, "prediction ten is f32[?, 10] (test_nn_losses.cpp:"));
-  CHECK(has(mse, "one shape but for a last axis of size 1"));
+  CHECK(has(mse, "one shape except for a last axis of size 1"));
   refused("mse", ten, v);
   refused("mse", v, t);
   refused("mse", s, s);
-  CHECK(has(refused("mae", z, p), "complex numbers are not taken"));
-  CHECK(has(refused("categorical_crossentropy", v, p), "those that are class numbers are sparse ones"));
+  CHECK(has(refused("mae", z, p), "complex numbers are not accepted"));
+  CHECK(has(refused("categorical_crossentropy", v, p), "class numbers need the sparse version"));
   refused("categorical_crossentropy", v, v);
   refused("categorical_hinge", t, p);
   const std::string sparse = refused("sparse_categorical_crossentropy", ten, p);

@@ -284,13 +284,13 @@ TEST_CASE("counts are float64, whatever they count", "[nn]") {
 TEST_CASE("metrics say what they do not take", "[nn]") {
   CHECK_THROWS_AS(nn::Metric("f1"), ct::ValueError);
   const std::string unknown = message([] { nn::Metric("f1"); });
-  CHECK(has(unknown, "there is no metric \"f1\"; those there are: accuracy, binary_accuracy, "));
+  CHECK(has(unknown, "there is no metric \"f1\"; there are: accuracy, binary_accuracy, "));
   CHECK(has(unknown, ", auc, "));
   CHECK(has(unknown, ", cosine_similarity"));
-  CHECK(message([] { nn::AUC(1); }) == "auc: 1 thresholds, where 2 or more are taken");
+  CHECK(message([] { nn::AUC(1); }) == "auc: 1 thresholds, where 2 or more are expected");
   CHECK_THROWS_AS(nn::AUC(1), ct::ValueError);
   CHECK(message([] { nn::TopKCategoricalAccuracy(0); }) ==
-        "top_k_categorical_accuracy: k is 0, where 1 or more is taken");
+        "top_k_categorical_accuracy: k is 0, where 1 or more is expected");
   CHECK_THROWS_AS(nn::SparseTopKCategoricalAccuracy(0), ct::ValueError);
 
   nn::Counter precision("precision");

@@ -439,7 +439,7 @@ TEST_CASE("inputs and outputs of models", "[nn]") {
   CHECK_THAT(message<ct::TypeError>([&] { model.call({ct::matrix("x"), ct::vector("v")}, context); }),
              contains("sums: takes a batch of (2,), but v is f32[?]"));
   CHECK_THROWS_AS(model.call({ct::matrix("x"), input({3})}, context), ct::Error);
-  CHECK(message<ct::TypeError>([&] { model.layer(); }) == "sums: a model of 2 outputs is no layer");
+  CHECK(message<ct::TypeError>([&] { model.layer(); }) == "sums: a model of 2 outputs is not a layer");
   CHECK_THAT(message([&] { nn::Model(a, nn::ReLU()(a), "m")(nn::Input({3})); }),
              contains("m (Model): takes (2,), but (3,)"));
   CHECK(numbers(values(nn::Model(a, a), {Array{{1.f, 2.f}}})[0]) == Numbers{1, 2});
@@ -496,7 +496,7 @@ TEST_CASE("a Sequential may begin with an Input", "[nn]") {
   CHECK(model.output_shapes() == std::vector<nn::Shape>{{2}});
   CHECK(model.count_params() == 3 * 4 + 4 + 4 * 2 + 2);
   CHECK(model.layers().size() == 2);
-  CHECK_THAT(message([&] { model.add(nn::Input({2})); }), contains("stands in front of all layers"));
+  CHECK_THAT(message([&] { model.add(nn::Input({2})); }), contains("must come before all layers"));
   CHECK_THROWS_AS(nn::Sequential{nn::ReLU()(nn::Input({3}))}, ct::TypeError);
 }
 
@@ -743,11 +743,11 @@ TEST_CASE("files that do not fit change nothing", "[nn]") {
   const std::string unfit = file.string() + " does not fit the model";
   CHECK(refused(arrays) == unfit + ": it has no last/bias");
   arrays.emplace_back("more", end);
-  CHECK(refused(arrays) == unfit + ": it has no last/bias; it has more, which the model has not");
+  CHECK(refused(arrays) == unfit + ": it has no last/bias; it has more, which the model does not have");
   arrays = fitting;
   arrays.emplace_back("more", end);
   arrays.emplace_back("most", end);
-  CHECK(refused(arrays) == unfit + ": it has more, most, which the model has not");
+  CHECK(refused(arrays) == unfit + ": it has more, most, which the model does not have");
   arrays = fitting;
   arrays[2].second = Array::zeros(DType::float32, {1, 2});
   CHECK(refused(arrays) == "last/kernel has the shape (2, 1), but (1, 2) is given");
@@ -794,11 +794,11 @@ TEST_CASE("a Sequential that waits for its data", "[nn]") {
   CHECK(model.weights().empty());
   CHECK(model.count_params() == 0);
   const std::string waits =
-      "waiting: a Sequential whose first layer was told no input_shape is put together when it first sees data; tell "
-      "the first layer its input_shape, or call fit or predict first";
-  CHECK(model.summary() == "Model: waiting, which is put together when it first sees data\n" +
-                               model.layers()[0].name() + " (Dense)\n" + model.layers()[1].name() + " (Dropout)\n" +
-                               model.layers()[2].name() + " (Dense)\n");
+      "waiting: a Sequential whose first layer has no input_shape is built when it first sees data; give the first "
+      "layer an input_shape, or call fit or predict first";
+  CHECK(model.summary() == "Model: waiting, which is built when it first sees data\n" + model.layers()[0].name() +
+                               " (Dense)\n" + model.layers()[1].name() + " (Dropout)\n" + model.layers()[2].name() +
+                               " (Dense)\n");
   CHECK(message([&] { model.layer(); }) == waits);
   CHECK(message([&] { model.save_weights("none.npz"); }) == waits);
   CHECK_THROWS_AS(model.set_weights({Array{1.f}}), ct::ValueError);
@@ -834,7 +834,7 @@ TEST_CASE("a layer that does not fit leaves a Sequential as it was", "[nn]") {
 TEST_CASE("a compiled Sequential takes no more layers", "[nn]") {
   nn::Sequential model({nn::Dense(4, {.input_shape = {3}})}, "m");
   model.compile({.loss = "mse"});
-  CHECK(message([&] { model.add(nn::Dense(1)); }) == "m: a layer is added behind compile");
+  CHECK(message([&] { model.add(nn::Dense(1)); }) == "m: a layer is added after compile");
 }
 
 // ---- layers of one's own ----
@@ -936,5 +936,5 @@ TEST_CASE("functions as layers", "[nn]") {
   CHECK(numbers(values(model, {Array{{1.f, 3.f}}})[0]) == Numbers{2, -2});
   const nn::Lambda sums([](const Variable& x) { return ct::sum(x, ct::ReduceOptions(-1)); }, {}, "sums");
   CHECK_THAT(message<ct::ShapeError>([&] { sums(input({3})); }),
-             contains("sums (Lambda): gives ") && contains("where its shape without the batch is to be (3,)"));
+             contains("sums (Lambda): returns ") && contains("where its shape without the batch must be (3,)"));
 }

@@ -643,7 +643,7 @@ TEST_CASE("C5.5 a parallel model and its template are saved as the same file; ch
   CHECK(same_bits(on_one, parallel.get_weights()));
   CHECK(one.empty());
   CHECK(two.empty());
-  CHECK_THAT(four, contains("a training of 2 shard(s), and this has 4"));
+  CHECK_THAT(four, contains("a training of 2 shard(s), and this one has 4"));
   CHECK(largest_difference(on_one, on_four) < 1e-3);
   std::filesystem::remove_all(folder);
 }
@@ -823,7 +823,7 @@ TEST_CASE("a strategy says what is wrong") {
   const auto wrong = [&](ct::Variable part) { return nn::MeanSquaredError()(part, part); };
   CHECK_THAT(error_of<ct::ValueError>([&] { strategy.run(wrong, {x}); }), contains("compute_average_loss"));
   CHECK_THAT(error_of<ct::ValueError>([&] { strategy.run([](ct::Variable part) { return part; }, {x * 2.F}); }),
-             contains("is made of the input x"));
+             contains("depends on the input x"));
   CHECK_THROWS_AS(strategy.gather(nn::PerReplica<ct::Variable>({x})), ct::ValueError);
   // A step without results is a part of functions of its inputs.
   strategy.run([&](ct::Variable part) { sgd.minimize(ct::sum(ct::dot(part, w)), {w}); }, {x});

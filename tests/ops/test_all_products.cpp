@@ -459,13 +459,13 @@ TEST_CASE("products of several dtypes, and their errors", "[ops]") {
   refused([&] { ct::matmul(p, other); }, {"sizes along axis 0 of the batch must be equal", "2 is not 3"});
   refused([&] { ct::batched_dot(p, other); }, {"batched_dot", "axis 0 of the left side", "2 is not 3"});
   refused([&] { ct::tensordot(p, q, {1}, {1}); }, {"tensordot", "axis 1 of the left side", "3 is not 5"});
-  refused([&] { ct::tensordot(p, q, {3}, {1}); }, {"axis 3, where -3 to 2 are taken"});
+  refused([&] { ct::tensordot(p, q, {3}, {1}); }, {"axis 3, where -3 to 2 are accepted"});
   refused([&] { ct::tensordot(p, q, {0, -3}, {1, 0}); }, {"axis 0 is named twice"});
   refused([&] { ct::tensordot(p, q, {0, 1}, {1}); }, {"2 and 1 axes are named"});
-  refused([&] { ct::tensordot(p, q, 4); }, {"over 4 axes, where 0 to 3 can be had"});
+  refused([&] { ct::tensordot(p, q, 4); }, {"over 4 axes, where 0 to 3 are possible"});
   refused([&] { ct::batched_tensordot(p, q, {0}, {1}); }, {"axis 0 is the batch"});
   refused([&] { ct::batched_dot(ct::scalar("s"), q); }, {"needs a first axis"});
-  refused([&] { ct::matmul(ct::scalar("s"), q); }, {"a scalar is no matrix; multiply by it with *"});
+  refused([&] { ct::matmul(ct::scalar("s"), q); }, {"a scalar is not a matrix; multiply by it with *"});
 }
 
 TEST_CASE("gradients of products of all ranks", "[ops]") {

@@ -182,7 +182,7 @@ TEST_CASE("sizes, steps and positions that are known when called are as bad as t
   CHECK(positions(Array{std::int64_t{5}})[1].equals(Array{std::int64_t{2}}));
   CHECK_THROWS_AS(positions(Array{std::int64_t{-1}}), ct::IndexError);
 
-  CHECK_THROWS_WITH(compile(mode, {v}, {ct::topk(v, 9)})(four), Catch::Contains("as many elements as are wanted"));
+  CHECK_THROWS_WITH(compile(mode, {v}, {ct::topk(v, 9)})(four), Catch::Contains("as many elements as are requested"));
 }
 
 TEST_CASE("what broadcasts in the value is summed in the gradient", "[ops]") {

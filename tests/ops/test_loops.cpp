@@ -200,7 +200,7 @@ TEST_CASE("loops that the host runs say why", "[loops]") {
     return ct::scan([&](const Vars& in) { return Step(step(in[0])); }, {}, {x}, {}, {.n_steps = 3}).outputs[0];
   };
   CHECK_THAT(plan_of("mode=run", {x}, repeated([](const Variable& h) { return ct::cumsum(h, 0); })),
-             Contains("a step at a time: cumsum takes launches of its own"));
+             Contains("a step at a time: cumsum needs separate launches"));
   CHECK_THAT(plan_of("mode=run", {x}, repeated([&](const Variable& h) { return repeated(ct::tanh)[-1] + h; })),
              Contains("all steps in one launch"));
   CHECK_THAT(
@@ -651,7 +651,7 @@ Variable norm(const Variable& x) { return ct::sqrt(ct::sum(ct::sqr(x))); }
 
 }  // namespace
 
-TEST_CASE("all blocks work on the steps of a loop whose rows need each other", "[loops]") {
+TEST_CASE("all blocks work on the steps of a loop whose rows depend on each other", "[loops]") {
   const Variable a = ct::dmatrix("a"), x = ct::dmatrix("x"),
                  v = ct::variable({DType::float64, {ct::unknown_size}}, "v");
   const auto repeated = [&](std::int64_t steps, const Variable& first,
@@ -788,7 +788,7 @@ TEST_CASE("how a GPU runs a loop is chosen by its sizes, and said", "[loops]") {
       return plan.substr(plan.find("loops, as the last call ran them"));
     };
     CHECK_THAT(how(powers, reals({16, 16}, 1), reals({16, 16}, 2)),
-               Contains("one launch of one block: its rows need each other, and a step is short ("));
+               Contains("one launch of one block: its rows depend on each other, and a step is short ("));
     // How many blocks depends on the device: the simulated one has 8 at most.
     const bool simulated = backend == "mode=simulate";
     const auto launch_of = [&](int blocks) {
@@ -796,11 +796,11 @@ TEST_CASE("how a GPU runs a loop is chosen by its sizes, and said", "[loops]") {
     };
     CHECK_THAT(how(powers, reals({96, 96}, 1), reals({96, 96}, 2)),
                Contains("one cooperative " + launch_of(8)) &&
-                   Contains(": its rows need each other, and a step is long (110592 elements, 1 meeting)"));
+                   Contains(": its rows depend on each other, and a step is long (110592 elements, 1 meeting)"));
     CHECK_THAT(how(powers, reals({600, 600}, 1), reals({600, 600}, 2)),
                Contains("a step at a time, as a CUDA graph: its product 600 x 600 x 600 is large"));
     CHECK_THAT(how(layer, reals({4, 60}, 1), reals({60, 60}, 2)),
-               Contains("one " + launch_of(4)) && Contains(", each with rows of its own"));
+               Contains("one " + launch_of(4)) && Contains(", each with its own rows"));
     CHECK_THAT(how(layer, reals({4, 300}, 1), reals({300, 300}, 2)),
                Contains("one cooperative " + launch_of(8)) &&
                    Contains(": its product 4 x 300 x 300 is large for one multiprocessor"));

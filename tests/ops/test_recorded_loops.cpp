@@ -200,7 +200,7 @@ TEST_CASE("sorts and running sums in a step are recorded, in pieces where there 
       CAPTURE(steps);
       const Variable last = repeated(x, steps, step)[-1];
       const ct::Function f = ct::function({x}, last);
-      CHECK_THAT(f.plan(), Contains("as a CUDA graph: ") && Contains("takes launches of its own"));
+      CHECK_THAT(f.plan(), Contains("as a CUDA graph: ") && Contains("needs separate launches"));
       Counted counted;
       for (std::uint64_t call = 0; call < 3; ++call) {
         const Array x0 = reals({3, 2}, call);
@@ -242,8 +242,8 @@ TEST_CASE("loops that need the host in each step are not recorded, and say why",
       for (int call = 0; call < 3; ++call) CHECK(f(x0, table0).only().all_close(wanted, 1e-3, 1e-4));
       CHECK(counted.are(0, 0));
     };
-    check(until.outputs[0], "no CUDA graph: the host looks after each step whether it was the last");
-    check(repeated(x, 3, looked_up), "no CUDA graph: the host looks after each kernel that checks values");
+    check(until.outputs[0], "no CUDA graph: the host checks after each step whether it was the last");
+    check(repeated(x, 3, looked_up), "no CUDA graph: the host reads the result of each kernel that checks values");
     const auto inner = [&](const Variable& h) {
       return ct::ifelse(ct::sum(h) > 0, product(h), ct::cumsum(h, 1) * 0.1);
     };

@@ -67,7 +67,7 @@ def test_borders_beyond_what_an_index_counts_are_refused(mode):
 
 @pytest.mark.parametrize("bounds", [(float("nan"),), (1e30,), (0.0, 1.0, 1e-30), (0, 2**63), (0, float("inf"), 1)])
 def test_aranges_that_count_nothing_or_too_much_are_refused_where_they_are_made(bounds):
-    with pytest.raises(ValueError, match=r"arange \(test_extremes.py:\d+\): from .*(do not count|an index can count)"):
+    with pytest.raises(ValueError, match=r"arange \(test_extremes.py:\d+\): from .*(not a range|an index can count)"):
         T.arange(*bounds)
 
 
@@ -105,7 +105,7 @@ def test_what_stands_in_for_a_variable_may_state_sizes():
     assert croton.function([], X * 2, givens={X: six.reshape((2, 3))})().shape == (2, 3)
     with pytest.raises(croton.ShapeError):
         croton.function([], x + X, givens={x: T.zeros((4,), dtype="float32"), X: six.reshape((2, 3))})()
-    with pytest.raises(croton.TypeError, match="it must have the same dtype, as many dimensions"):
+    with pytest.raises(croton.TypeError, match="it must have the same dtype and number of dimensions"):
         croton.function([], x * 2, givens={x: T.zeros((3,), dtype="float64")})
 
 

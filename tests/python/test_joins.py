@@ -183,7 +183,7 @@ def test_one_hot_and_positions(mode):
         computed(mode, T.to_one_hot(i, 3), (i, np.array([0, 3], np.int32)))
     with pytest.raises(IndexError):
         computed(mode, T.unravel_index(j, (2, 1)), (j, two))
-    with pytest.raises(IndexError, match="choose: 4 is no choice; there are 2"):
+    with pytest.raises(IndexError, match="choose: 4 is not a choice; there are 2"):
         computed(mode, T.choose(i, [i, i]), (i, np.array([4], np.int32)))
 
 

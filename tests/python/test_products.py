@@ -38,7 +38,7 @@ def test_scalars():
     x = whole(2, 3)
     check(T.dot(typed(x), 2.0), x * 2)
     check(T.dot(typed(x), np.float32(2)), x * 2)
-    with pytest.raises(croton.TypeError, match="a scalar is no matrix"):
+    with pytest.raises(croton.TypeError, match="a scalar is not a matrix"):
         typed(x) @ 2.0
 
 

@@ -84,9 +84,9 @@ def test_errors_of_host_op():
     same = lambda x: (x.dtype, [x.shape[0]])  # noqa: E731
     with pytest.raises(RuntimeError, match="from the function"):
         croton.function([x], croton.HostOp("f", same, raises)(x))([1.0])
-    with pytest.raises(croton.ShapeError, match="where \\(1,\\) was promised"):
+    with pytest.raises(croton.ShapeError, match="where \\(1,\\) was declared"):
         croton.function([x], croton.HostOp("f", same, lambda x: np.zeros(3))(x))([1.0])
-    with pytest.raises(croton.TypeError, match="float64 was promised"):
+    with pytest.raises(croton.TypeError, match="float64 was declared"):
         croton.function([x], croton.HostOp("f", same, lambda x: x.astype("int32"))(x))([1.0])
     with pytest.raises(croton.TypeError, match="pairs"):
         croton.HostOp("f", lambda x: x.dtype, lambda x: x)(x)

@@ -261,7 +261,7 @@ TEST_CASE("memory and copies of the host have no place in a recording", "[cuda]"
   const auto refused = [&](const std::function<void()>& work) {
     return error_of<ct::InternalError>([&] { device.record(work); });
   };
-  CHECK_THAT(refused([&] { device.allocate(8); }), contains("memory was asked for while work of cuda0 is recorded"));
+  CHECK_THAT(refused([&] { device.allocate(8); }), contains("memory was requested while work of cuda0 is recorded"));
   CHECK_THAT(refused([&] { device.copy_in(memory.get(), host.data(), 64); }), contains("a copy from the host"));
   CHECK_THAT(refused([&] { device.copy_out(host.data(), memory.get(), 64); }), contains("a copy to the host"));
   CHECK_THAT(refused([&] { device.record([] {}); }), contains("recorded while work is recorded"));

@@ -175,7 +175,7 @@ TEST_CASE("a flag for a GPU that is not there lists those that are") {
 TEST_CASE("/gpu:1 on a machine with one GPU: an error with the line, or another device with a reason") {
   FakeGpus one({{"devices", 1}});
   CHECK_THAT(error_of<ct::DeviceError>([] { TwoPowers("/gpu:0", "/gpu:1", 2); }),
-             contains("test_device_programs.cpp:") && contains("cuda1, which is not there; there are: cpu, cuda0"));
+             contains("test_device_programs.cpp:") && contains("cuda1, which does not exist; there are: cpu, cuda0"));
   const ct::change_flags soft{"allow_soft_placement=true"};
   const TwoPowers both("/gpu:0", "/gpu:1", 2);
   const Array eye{{1.f, 0.f}, {0.f, 1.f}};

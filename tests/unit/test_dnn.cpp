@@ -676,7 +676,7 @@ TEST_CASE("builds of oneDNN that cannot be used are refused", "[dnn]") {
     unsetenv("FAKE_DNN_VERSION");
     return message;
   };
-  CHECK(contains(message_with("3 4"), "is built with TBB, which cannot be held to one thread a call"));
+  CHECK(contains(message_with("3 4"), "is built with TBB, which cannot be limited to one thread in a call"));
   CHECK(contains(message_with("3 8"), "is built with a pool of threads"));
   CHECK(contains(message_with("2 512"), "is built with SYCL"));
   CHECK(contains(message_with("1 2"), "is oneDNN 1.0.0; versions 2 and 3 are known"));

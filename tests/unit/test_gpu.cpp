@@ -215,8 +215,9 @@ TEST_CASE("every call of the driver made to fail in turn changes nothing") {
       if (later.empty()) continue;
       // Behind the commit point some values were overwritten and others not: the device is given up.
       ++given_up;
-      CHECK_THAT(later, contains("cannot be used any more in this process") &&
-                            contains("a call failed when it had overwritten some of its shared variables"));
+      CHECK_THAT(later,
+                 contains("cannot be used any more in this process") &&
+                     contains("a call failed after it had overwritten some, but not all, of its shared variables"));
       training.reset();  // arrays of a lost device end like any others
       CHECK(gpus->cuda().faults() == "");
       gpus.reset();
@@ -392,11 +393,11 @@ TEST_CASE("names of devices that come to mean others never lead to a wrong addre
   {
     FakeGpus gpus;
     CHECK_THAT(error_of<ct::DeviceError>([&] { f(); }),
-               contains("x, test_gpu.cpp:") && contains("lies on another cuda0 than the one that the flags now name") &&
+               contains("x, test_gpu.cpp:") && contains("is on another cuda0 than the one that the flags now name") &&
                    contains("x.set_value(x.get_value())"));
     CHECK(values(x.get_value()) == std::vector<double>{1, 2});  // reading it is always possible
     const ct::change_flags elsewhere{"device=cuda1"};
-    CHECK_THAT(error_of<ct::DeviceError>([&] { f(); }), contains("lies on another cuda0"));
+    CHECK_THAT(error_of<ct::DeviceError>([&] { f(); }), contains("is on another cuda0"));
   }
   const ct::change_flags none{"cuda_root=none"};
   CHECK_THAT(error_of<ct::DeviceError>([&] { f(); }), contains("there is no device cuda0"));
@@ -407,7 +408,7 @@ TEST_CASE("names of devices that come to mean others never lead to a wrong addre
   CHECK(values(f()) == std::vector<double>{2, 4});
   const ct::change_flags simulate{"mode=simulate"};
   const ct::Function g = ct::function({}, x * 3);
-  CHECK_THAT(error_of<ct::DeviceError>([&] { g(); }), contains("lies on another cuda0"));
+  CHECK_THAT(error_of<ct::DeviceError>([&] { g(); }), contains("is on another cuda0"));
   x.set_value(Array{0.f});
   CHECK(gpus.cuda().faults() == "");
 }

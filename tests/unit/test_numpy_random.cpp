@@ -224,7 +224,7 @@ TEST_CASE("states that are none are refused", "[numpy_random]") {
   CHECK(message(Array::zeros(DType::uint32, {628, 1})).ends_with("this one is uint32 (628, 1)"));
   CHECK(message(Array::zeros(DType::uint32, {628})).ends_with("this one has no word that is not 0"));
   CHECK(message(changed(624, 625)).ends_with("this one has position 625"));
-  CHECK(message(changed(625, 2)).ends_with("this one has 2 where 0 or 1 stands"));
+  CHECK(message(changed(625, 2)).ends_with("this one has 2 where 0 or 1 is expected"));
   Array infinite = changed(625, 1);
   infinite.at<std::uint32_t>(627) = 0x7FF00000;
   CHECK(message(infinite).ends_with("this one keeps the normal number inf"));

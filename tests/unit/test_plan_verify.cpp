@@ -121,10 +121,10 @@ struct Breakage {
 const std::vector<Breakage>& breakages() {
   static const std::vector<Breakage> all{
       // numbers
-      {"runs call 99, which there is none of", products, [](Plan& p) { p.steps.front().call = ct::fuse::CallId(99); }},
-      {"reads b99, which there is none of", products, [](Plan& p) { p.steps.front().reads[0] = BufferId(99); }},
-      {"writes b-1, which there is none of", products, [](Plan& p) { p.steps.front().writes[0] = no_buffer; }},
-      {"has the workspace b0, which is none", routine,
+      {"runs call 99, which does not exist", products, [](Plan& p) { p.steps.front().call = ct::fuse::CallId(99); }},
+      {"reads b99, which does not exist", products, [](Plan& p) { p.steps.front().reads[0] = BufferId(99); }},
+      {"writes b-1, which does not exist", products, [](Plan& p) { p.steps.front().writes[0] = no_buffer; }},
+      {"has the workspace b0, which is not a workspace", routine,
        [](Plan& p) {
          std::ranges::find_if(p.steps, [](const auto& s) { return s.workspace != no_buffer; })->workspace = BufferId(0);
        }},
@@ -174,7 +174,7 @@ const std::vector<Breakage>& breakages() {
        }},
       {"does not read back all the numbers", segments, [](Plan& p) { p.segments.front().fresh.clear(); }},
       // in place
-      {"which is not its to write over", products,
+      {"which it must not overwrite", products,
        [](Plan& p) { first(p, shares_memory).in_place_of = p.buffers.id_of(with_role(p, Role::argument)); }},
       {"which is another array", products, [](Plan& p) { p.buffers[first(p, shares_memory).in_place_of].place = 257; }},
       {"which is another variable", updates,
@@ -190,7 +190,7 @@ const std::vector<Breakage>& breakages() {
        [](Plan& p) {  // the first product's result is read again, after what is in its memory now
          p.steps.back().generated_reads.push_back({first(p, shares_memory).in_place_of});
        }},
-      {"of which it still reads other elements", transposed,
+      {"whose other elements it still reads", transposed,
        [](Plan& p) {
          const BufferId product = p.steps.front().writes[0], sum = p.steps[StepId(1)].writes[0];
          REQUIRE(!shares_memory(p.buffers[sum]));

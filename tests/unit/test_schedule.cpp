@@ -83,7 +83,7 @@ TEST_CASE("how a GPU runs a loop is chosen by what a step has to do") {
   const auto choose = [&](const LoopWork& work, bool cooperates = true) {
     return croton::runtime::choose_loop_form(work, cooperates, schedule);
   };
-  const std::string together = "its rows need each other";
+  const std::string together = "its rows depend on each other";
   CHECK(choose({.elements = 16384, .barriers = 2, .why_not_partitioned = together}).form == LoopForm::rows);
   CHECK(choose({.elements = 16385, .barriers = 2, .why_not_partitioned = together}).form == LoopForm::grid);
   CHECK(choose({.elements = 16385, .barriers = 3, .why_not_partitioned = together}).form == LoopForm::rows);

@@ -330,8 +330,7 @@ TEST_CASE("a file that a flag names and that cannot be used is an error, and not
   CHECK_THAT(error(ToolkitPart::nvdisasm, "none"),
              contains("cuda_nvdisasm=" + at + "/none: nvdisasm (the disassembler of CUDA) was not found. Tried:\n  " +
                       at + "/none: no such file\nIt is part of: "));
-  CHECK_THAT(error(ToolkitPart::sanitizer, "none"),
-             contains("cuda_sanitizer=" + at + "/none: compute-sanitizer (which"));
+  CHECK_THAT(error(ToolkitPart::sanitizer, "none"), contains("cuda_sanitizer=" + at + "/none: compute-sanitizer (the"));
   CHECK_THAT(error(ToolkitPart::sanitizer, "text.so"), contains("text.so: not a program: it may not be executed"));
   CHECK_THAT(error(ToolkitPart::nvrtc, "text.so"), contains("text.so: "));
   // Another library has none of its entry points.

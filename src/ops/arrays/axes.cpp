@@ -136,7 +136,7 @@ Variable specify_shape(Operand x, const std::vector<std::optional<Operand>>& sha
   for (const std::optional<Operand>& size : shape) {
     if (size) ops::replace_line(*size, x.where);
   }
-  return ops::require_shape(x.variable, shape, "the size that was stated must be the size that is there");
+  return ops::require_shape(x.variable, shape, "the stated size must be the actual size");
 }
 
 Variable addbroadcast(Operand x, const std::vector<int>& axes) {

@@ -138,7 +138,7 @@ Variable bincount(Operand x, std::optional<Operand> weights, std::int64_t minlen
   const builder::OriginScope origin(x.where);
   const Variable& numbers = x.variable;
   if (numbers.rank() != 1 || !is_discrete(numbers.dtype()) || numbers.dtype() == DType::uint64)
-    throw_type_error("bincount", x, "a vector of integers that int64 can hold is taken");
+    throw_type_error("bincount", x, "a vector of integers that int64 can hold is expected");
   if (minlength < 0)
     throw ValueError(fmt::format("bincount ({}): a minlength of {}", builder::describe(x.where), minlength));
   const Variable bins = not_negative(numbers, "bincount: {} is below 0, or more than there can be numbers", x.where);

@@ -146,7 +146,7 @@ Variable diff(Operand x, int n, int axis) {
   const int at = ops::normal_axis(axis, x.variable.rank(), "diff", x);
   if (n < 0)
     throw ValueError(
-        fmt::format("diff ({}): {}: {} times; at least 0 can be had", describe(x.where), describe(x.variable), n));
+        fmt::format("diff ({}): {}: {} times; it is at least 0", describe(x.where), describe(x.variable), n));
   Variable result = x.variable;
   for (int i = 0; i < n; ++i) {
     const Variable later = ops::part_along(result, at, 1, {}), earlier = ops::part_along(result, at, {}, -1);

@@ -45,10 +45,10 @@ void check_plan(const InferContext& c, const GatherPlan& plan) {
   if (count == 0 || c.inputs.size() != plan.axes.size() + 1) c.type_error("an index for each of the axes is expected");
   for (std::size_t i = 0; i < plan.axes.size(); ++i) {
     if (plan.axes[i] < 0 || plan.axes[i] >= rank || (i > 0 && plan.axes[i] <= plan.axes[i - 1]))
-      c.type_error("the axes are not sound");
+      c.type_error("the axes are invalid");
     if (!is_integer(c.inputs[i + 1].dtype)) c.type_error("indices are integers");
   }
-  if (plan.at < 0 || plan.at > rank - count) c.type_error("the place of the indices' axes is not sound");
+  if (plan.at < 0 || plan.at > rank - count) c.type_error("the position of the indices' axes is invalid");
 }
 
 /// The broadcast sizes of all indices, by the rule of elementwise ops.
@@ -281,7 +281,7 @@ void register_gather(Registry& registry) {
   static const expr::Op op{.name = "gather",
                            .kind = expr::Kind::Gather,
                            .arity = -1,
-                           .doc = "elements at positions that integer arrays give",
+                           .doc = "elements at the positions in integer arrays",
                            .infer = infer_gather,
                            .gradient = gather_gradient,
                            .evaluate = evaluate_gather,
@@ -358,7 +358,7 @@ Variable choose(Operand a, const std::vector<Variable>& choices, IndexMode mode)
   Variable at = alloc(a, shape);
   const Variable count = builder::scalar_constant(static_cast<double>(whole.size()), DType::int64);
   if (mode == IndexMode::raise) {
-    const std::string message = "choose: {} is no choice; there are {size}, counted from 0";
+    const std::string message = "choose: {} is not a choice; there are {size}, counted from 0";
     at = builder::apply("checked_index", {at, count}, {{"message", message}}, a.where);
   } else {
     at = ops::normal_positions(at, count, mode, 0);

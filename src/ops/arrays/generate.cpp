@@ -170,7 +170,7 @@ void check_known_floats(const Operand& start, const Operand& stop, const Operand
   const std::string which =
       fmt::format("arange ({}): from {} to {} by {}", builder::describe(start.where), value[0], value[1], value[2]);
   const double count = std::ceil((value[1] - value[0]) / value[2]);
-  if (std::isnan(count)) throw ValueError(which + ": these do not count anything; finite numbers are taken");
+  if (std::isnan(count)) throw ValueError(which + ": not a range; finite numbers are needed");
   if (count >= std::ldexp(1.0, 63)) throw ShapeError(which + ": more numbers than an index can count");
 }
 
@@ -199,7 +199,7 @@ Variable arange(Operand start, Operand stop, Operand step) {
   }
   if (step.variable.is_constant() && step.variable.node()->value.as_double(0) == 0)
     throw ValueError(
-        fmt::format("arange ({}): a step of 0; any other number is taken", builder::describe(start.where)));
+        fmt::format("arange ({}): a step of 0; any other number is accepted", builder::describe(start.where)));
   DType dtype = promote(promote(start.variable.dtype(), stop.variable.dtype()), step.variable.dtype());
   if (is_discrete(dtype)) dtype = DType::int64;
   const Variable a = cast(start, dtype), b = cast(stop, dtype), s = cast(step, dtype);

@@ -118,7 +118,8 @@ class Indexing {
       specs.erase(dots);
       specs.insert(specs.begin() + at, base::to_size(x_.rank() - used), slice({}, {}, {}, where_));
     }
-    if (std::ranges::find(specs, Kind::ellipsis, &SliceSpec::kind) != specs.end()) fail("two ellipses; one may be");
+    if (std::ranges::find(specs, Kind::ellipsis, &SliceSpec::kind) != specs.end())
+      fail("two ellipses; at most one is accepted");
   }
 
   std::int64_t add_bound(const std::optional<Operand>& bound) {
@@ -138,8 +139,8 @@ class Indexing {
     if (!given.is_constant()) return 0;
     const auto step = builder::as_index(given).node()->value.astype(DType::int64).item<std::int64_t>();
     if (step == 0)
-      throw ValueError(fmt::format("indexing ({}): {}: a step of 0; any other whole number is taken", describe(where_),
-                                   describe(x_)));
+      throw ValueError(fmt::format("indexing ({}): {}: a step of 0; any other whole number is accepted",
+                                   describe(where_), describe(x_)));
     return step;
   }
 
@@ -214,7 +215,7 @@ Variable write(std::string_view op, const Operand& given, const Variable& part, 
 Variable write_part(std::string_view op, const Operand& part, const Operand& y, bool inc) {
   const builder::OriginScope origin(part.where);
   if (y.variable.rank() > part.variable.rank()) {
-    throw TypeError(fmt::format("{} ({}): {}, {}: what is written has more dimensions than the part", op,
+    throw TypeError(fmt::format("{} ({}): {}, {}: the new value has more dimensions than the part", op,
                                 describe(part.where), describe(part.variable), describe(y.variable)));
   }
   return write(op, part, part.variable, cast(y, part.variable.dtype()), inc);
@@ -318,7 +319,7 @@ std::vector<Variable> unravel_index(Operand indices, const std::vector<Operand>&
 Variable inverse_permutation(Operand p) {
   const builder::OriginScope origin(p.where);
   if (p.variable.rank() != 1 || !is_integer(p.variable.dtype())) {
-    throw TypeError(fmt::format("inverse_permutation ({}): {}: an integer vector is taken", describe(p.where),
+    throw TypeError(fmt::format("inverse_permutation ({}): {}: an integer vector is expected", describe(p.where),
                                 describe(p.variable)));
   }
   const Variable numbers = arange(p.variable.shape(0));

@@ -32,7 +32,7 @@ using expr::NodeId;
 
 InferredType infer_concatenate(InferContext& c) {
   const std::int64_t given = c.attrs.integer("axis");
-  if (c.inputs.empty()) c.type_error("nothing to put together");
+  if (c.inputs.empty()) c.type_error("there is nothing to join");
   InferredType result = c.inputs[0];
   if (!base::is_index(given, result.shape.size())) c.type_error("no such axis");
   const std::size_t axis = base::to_size(given);
@@ -43,10 +43,9 @@ InferredType infer_concatenate(InferContext& c) {
     for (std::size_t d = 0; d < result.shape.size(); ++d) {
       result.shape[d] =
           d == axis ? c.apply("add", result.shape[d], part.shape[d])
-                    : c.require_equal(result.shape[d], part.shape[d],
-                                      fmt::format("sizes along axis {} must be equal, where parts are put one after "
-                                                  "the other along axis {}",
-                                                  d, axis));
+                    : c.require_equal(
+                          result.shape[d], part.shape[d],
+                          fmt::format("sizes along axis {} must be equal, as parts are joined along axis {}", d, axis));
     }
   }
   return result;
@@ -272,7 +271,7 @@ std::vector<Variable> split(Operand x, const std::vector<Operand>& sizes, int ax
   for (const Operand& size : sizes) {
     const Variable end = ops::size_arithmetic("add", start, size.variable);
     const Variable part = part_along(whole, at, start, end);
-    parts.push_back(ops::require_shape(part, at, size, "the part must have the size that was asked for"));
+    parts.push_back(ops::require_shape(part, at, size, "the part must have the requested size"));
     start = end;
   }
   return parts;
@@ -293,7 +292,7 @@ std::vector<Variable> split(Operand x, const Variable& sizes, int count, int axi
 std::vector<Variable> split_evenly(Operand x, int count, int axis) {
   const builder::OriginScope origin(x.where);
   if (count < 1)
-    throw ValueError(fmt::format("split_evenly ({}): {}: {} parts; at least 1 can be had", describe(x.where),
+    throw ValueError(fmt::format("split_evenly ({}): {}: {} parts; there is at least 1", describe(x.where),
                                  describe(x.variable), count));
   const int at = normal_axis(axis, x.variable.rank(), "split_evenly", x);
   const Variable size = ops::size_arithmetic("floor_divide", x.variable.shape(at), Operand(count).variable);
@@ -345,7 +344,7 @@ Variable roll(Operand x, const std::vector<Operand>& shifts, const std::vector<i
   const builder::OriginScope origin(x.where);
   const std::size_t count = std::max(shifts.size(), axes.size());
   if ((shifts.size() != count && shifts.size() != 1) || (axes.size() != count && axes.size() != 1))
-    throw TypeError(fmt::format("roll ({}): {}: {} shifts along {} axes; one serves for all, else there are as many",
+    throw TypeError(fmt::format("roll ({}): {}: {} shifts along {} axes; one is for all, else there is one for each",
                                 describe(x.where), describe(x.variable), shifts.size(), axes.size()));
   for (const int axis : axes) normal_axis(axis, x.variable.rank(), "roll", x);
   Variable result = x.variable;

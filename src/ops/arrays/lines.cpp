@@ -26,7 +26,7 @@ using expr::NodeId;
 
 InferredType infer_pick(InferContext& c) {
   if (c.inputs[0].shape.size() != 1 || c.inputs[1].dtype != DType::int64 || c.inputs[1].shape.empty())
-    c.type_error("a vector and int64 positions that are no scalar are taken");
+    c.type_error("a vector and an array of int64 positions are expected");
   return {c.inputs[0].dtype, c.inputs[1].shape};
 }
 
@@ -95,7 +95,7 @@ void register_lines(Registry& registry) {
   static const expr::Op op{.name = "pick",
                            .kind = expr::Kind::View,
                            .arity = 2,
-                           .doc = "elements of a vector at positions; 0 where they lie outside",
+                           .doc = "elements of a vector at positions; 0 for positions outside",
                            .infer = infer_pick,
                            .gradient = pick_gradient,
                            .evaluate = evaluate_pick,

@@ -74,7 +74,7 @@ std::vector<Variable> meshgrid(const std::vector<Variable>& vectors, bool matrix
   std::vector<Operand> shape(vectors.size(), Operand(1));
   for (int i = 0; i < rank; ++i) {
     const Variable& v = base::nth(vectors, i);
-    if (v.rank() > 1) throw TypeError(fmt::format("meshgrid: {}: vectors and scalars are taken", describe(v)));
+    if (v.rank() > 1) throw TypeError(fmt::format("meshgrid: {}: vectors and scalars are expected", describe(v)));
     base::nth(shape, axis_of(i)) = v.size();
   }
   for (int i = 0; i < rank; ++i) {

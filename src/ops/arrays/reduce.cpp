@@ -290,13 +290,13 @@ void register_reduce(Registry& registry) {
        {"ArgMax", true, true},
        zero_gradient,
        evaluate_extreme<true, true>,
-       "where the first largest is; the first nan",
+       "the position of the first largest; of the first nan",
        true},
       {"argmin",
        {"ArgMin", true, true},
        zero_gradient,
        evaluate_extreme<false, true>,
-       "where the first smallest is; the first nan",
+       "the position of the first smallest; of the first nan",
        true},
   };
   static std::vector<expr::Op> ops;
@@ -354,7 +354,7 @@ void check_no_acc_dtype(std::string_view op, const Operand& x, const ReduceOptio
   if (options.acc_dtype)
     throw_type_error(
         op, x,
-        fmt::format("acc_dtype={}, but nothing is added up; dtype is that of the result", name_of(*options.acc_dtype)));
+        fmt::format("acc_dtype={}, but nothing is added up; dtype is the result's", name_of(*options.acc_dtype)));
 }
 
 /// The result in the dtype of the options, if they have one.

@@ -34,8 +34,8 @@ InferredType infer(InferContext& c) {
     c.type_error("rows and their order are int64 vectors");
   if (x.dtype != y.dtype || x.shape.empty() || x.shape.size() != y.shape.size())
     c.type_error("both sides must have one dtype and one rank, of at least 1");
-  c.require_equal(idx.shape[0], order.shape[0], "each row that is named has a place in the order");
-  c.require_equal(idx.shape[0], y.shape[0], "as many rows must be given as are named");
+  c.require_equal(idx.shape[0], order.shape[0], "each named row has a position in the order");
+  c.require_equal(idx.shape[0], y.shape[0], "there must be as many new rows as named rows");
   InferredType result = x;
   for (std::size_t d = 1; d < x.shape.size(); ++d)
     result.shape[d] = c.require_equal(x.shape[d], y.shape[d], "the rows that are given must have the shape of rows");
@@ -118,7 +118,7 @@ void register_scatter(Registry& registry) {
   static const expr::Op op{.name = "scatter",
                            .kind = expr::Kind::Routine,
                            .arity = 4,
-                           .doc = "rows put into, or added to, those that are named, in a given order",
+                           .doc = "rows written to, or added to, the named rows, in a given order",
                            .infer = infer,
                            .gradient = gradient,
                            .evaluate = evaluate,

@@ -120,7 +120,7 @@ Array evaluate_argsort_rows(const EvaluateContext& c) {
 InferredType infer_search(InferContext& c) {
   c.attrs.integer("right");
   if (c.inputs[0].shape.size() != 1 || c.inputs[0].dtype != c.inputs[1].dtype || c.inputs[1].shape.empty())
-    c.type_error("a vector and values of its dtype that are no scalar are taken");
+    c.type_error("a vector and an array of values of its dtype are expected");
   return {DType::int64, c.inputs[1].shape};
 }
 
@@ -204,7 +204,7 @@ struct Top {
 /// The first `count` of an order along the axis: a slice may be shorter, so its size is checked.
 Variable first_of(const Variable& order, int axis, const Operand& count) {
   return ops::require_shape(ops::part_along(order, axis, {}, count), axis, count,
-                            "there must be as many elements as are wanted");
+                            "there must be at least as many elements as are requested");
 }
 
 Top top(std::string_view name, const Operand& x, const Operand& k, std::optional<int> axis) {
@@ -222,7 +222,7 @@ Top top(std::string_view name, const Operand& x, const Operand& k, std::optional
     throw ValueError(
         fmt::format("{} ({}): {}: {}", name, builder::describe(x.where), builder::describe(x.variable), why));
   };
-  if (number == 0) refuse("k is 0; the k largest (k > 0) or -k smallest (k < 0) can be had");
+  if (number == 0) refuse("k is 0; it is above 0 for the k largest, or below 0 for the -k smallest");
   if (size != unknown_size && count > size) refuse(fmt::format("{} of {} elements along axis {}", count, size, at));
   return {lines, first_of(order_of(lines, at, number > 0, x.where), at, Operand(count)), at};
 }
@@ -267,7 +267,7 @@ Variable searchsorted(Operand x, Operand v, Side side, std::optional<Operand> so
   if (sorter) {
     const Variable& order = sorter->variable;
     if (order.rank() != 1 || !is_integer(order.dtype())) refuse(order, "a sorter is an integer vector");
-    const std::string message = "searchsorted: the sorter holds {}, which is no position of the vector";
+    const std::string message = "searchsorted: the sorter holds {}, which is not a position of the vector";
     rising = ops::pick(rising, builder::apply("checked_index", {ops::whole_index(order), x.variable.shape(0)},
                                               {{"message", message}}, x.where));
   }

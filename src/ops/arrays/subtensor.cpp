@@ -94,7 +94,7 @@ const expr::Ints& checked_spec(const InferContext& c, std::size_t rank, std::siz
     const bool step_fits = kind == stepped_kind ? step == 0 : step != 0 && step <= max_step && step >= -max_step;
     const bool sound = kind >= index_kind && kind <= stepped_kind && is_bit(spec[i + 1]) && is_bit(spec[i + 2]) &&
                        (kind != index_kind || (spec[i + 1] == 1 && spec[i + 2] == 0));
-    if (!sound || !step_fits) c.type_error(fmt::format("the spec of axis {} is not sound", i / 4));
+    if (!sound || !step_fits) c.type_error(fmt::format("the spec of axis {} is invalid", i / 4));
     wanted += base::to_size(spec[i + 1] + spec[i + 2]) + (kind == stepped_kind ? 1 : 0);
   }
   if (wanted != bounds) c.type_error(fmt::format("the spec names {} bounds, but {} are given", wanted, bounds));
@@ -146,7 +146,7 @@ std::vector<Dim> part_shape(InferContext& c, const std::vector<Dim>& sizes, std:
     at += base::to_size(spec[4 * axis + 1] + spec[4 * axis + 2]);
     if (spec[4 * axis] != stepped_kind) continue;
     const Dim step = c.value_of(at++);
-    if (c.known(step) == 0) c.shape_error("a step of 0; any other whole number is taken");
+    if (c.known(step) == 0) c.shape_error("a step of 0; any other whole number is accepted");
     c.require_equal(c.apply("floor_divide", step, step), c.constant(1), "the step of a slice must not be 0");
   }
   std::vector<Dim> shape;
@@ -253,7 +253,7 @@ InferredType infer_subtensor_grad(InferContext& c) {
   const expr::Ints& spec = checked_spec(c, rank, c.inputs.size() - 1 - rank);
   std::size_t left = rank;
   for (std::size_t i = 0; i < spec.size(); i += 4) left -= spec[i] == index_kind ? 1 : 0;
-  if (c.inputs[0].shape.size() != left) c.type_error("the gradient has the shape of what was read");
+  if (c.inputs[0].shape.size() != left) c.type_error("the gradient has the shape of the part that was read");
   for (std::size_t axis = 0; axis < rank; ++axis) result.shape.push_back(c.value_of(axis + 1));
   return result;
 }
@@ -293,7 +293,7 @@ InferredType infer_set_subtensor(InferContext& c) {
   for (std::size_t axis = 0; axis < part.size(); ++axis) {
     c.require_equal(
         part[axis], y.shape[axis],
-        fmt::format("sizes along axis {} of what is written must be equal (only a stated size of 1 repeats)", axis));
+        fmt::format("sizes along axis {} of the new value must be equal (only a stated size of 1 repeats)", axis));
   }
   return x;
 }

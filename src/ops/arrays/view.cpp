@@ -39,8 +39,8 @@ InferredType infer_dimshuffle(InferContext& c) {
     }
     if (!base::is_index(axis, x.shape.size())) {
       c.type_error(fmt::format(
-          "axis {} in the pattern of a variable with {} dimension(s); its own, and -1 for a new one, are taken", axis,
-          x.shape.size()));
+          "axis {} in the pattern of a variable with {} dimension(s); its own, and -1 for a new one, are accepted",
+          axis, x.shape.size()));
     }
     const std::size_t at = base::to_size(axis);
     if (used[at]) c.type_error(fmt::format("axis {} twice in the pattern", axis));
@@ -92,7 +92,7 @@ InferredType infer_reshape(InferContext& c) {
   for (std::size_t i = 1; i < c.inputs.size(); ++i) {
     const Dim size = c.value_of(i);
     if (const auto number = c.known(size); number && *number < 0)
-      c.shape_error(fmt::format("a size of {}; sizes are at least 0, and one may be -1", *number));
+      c.shape_error(fmt::format("a size of {}; sizes are at least 0, and at most one is -1", *number));
     result.shape.push_back(size);
   }
   // Sizes that both sides share cancel, so that (n, 784) to (n, 28, 28) requires nothing of n.
@@ -278,7 +278,7 @@ void register_view(Registry& registry) {
   add({.name = "specify_shape",
        .kind = expr::Kind::View,
        .arity = -1,
-       .doc = "the same, with sizes that are made sure",
+       .doc = "the same, with sizes that are checked",
        .infer = infer_specify_shape,
        .gradient = specify_shape_gradient,
        .evaluate = [](const EvaluateContext& c) { return c.inputs[0]; },
@@ -315,7 +315,7 @@ Variable transpose(Operand x, const std::vector<int>& axes) {
     std::ranges::reverse(pattern);
   }
   if (pattern.size() != x.variable.type().rank()) {
-    throw TypeError(fmt::format("transpose ({}): {}: {} axes are named, where each of its {} is to be",
+    throw TypeError(fmt::format("transpose ({}): {}: {} axes are named, but all of its {} must be",
                                 builder::describe(x.where), builder::describe(x.variable), pattern.size(),
                                 x.variable.rank()));
   }
@@ -377,8 +377,8 @@ Variable reshape(Operand x, const std::vector<Operand>& shape) {
     }
     const bool minus_one = size.is_constant() && size.node()->value.as_double(0) == -1;
     if (minus_one && open)
-      throw ShapeError(fmt::format("reshape ({}): {}: two sizes of -1; one may be", builder::describe(x.where),
-                                   builder::describe(x.variable)));
+      throw ShapeError(fmt::format("reshape ({}): {}: two sizes of -1; at most one is accepted",
+                                   builder::describe(x.where), builder::describe(x.variable)));
     if (minus_one)
       open = i;
     else
@@ -394,7 +394,7 @@ Variable reshape(Operand x, const std::vector<Operand>& shape) {
 
 Variable flatten(Operand x, int ndim) {
   if (ndim < 1 || (x.variable.rank() > 0 && ndim > x.variable.rank())) {
-    throw ValueError(fmt::format("flatten ({}): {}: {} dimensions, where 1 to {} can be had",
+    throw ValueError(fmt::format("flatten ({}): {}: {} dimensions, where 1 to {} are possible",
                                  builder::describe(x.where), builder::describe(x.variable), ndim,
                                  std::max(1, x.variable.rank())));
   }

@@ -42,7 +42,7 @@ void BodySizes::bind_inputs() {
     const expr::InferredType& given = c_.inputs[input];
     const expr::TensorType& own = graph_.arena.type(graph_.inputs[b].node);
     if (given.dtype != own.dtype || given.shape.size() != own.rank() + axes_out)
-      c_.type_error(fmt::format("input {} of the body is {}, which does not fit what it reads", b,
+      c_.type_error(fmt::format("input {} of the body is {}, which does not fit the value that it reads", b,
                                 graph_.arena.type_text(graph_.inputs[b].node)));
     for (std::size_t axis = 0; axis < own.rank(); ++axis) {
       if (const auto stated = graph_.arena.known(own.shape[axis]))

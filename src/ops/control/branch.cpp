@@ -40,8 +40,8 @@ InferredType infer_ifelse(InferContext& c) {
   InferredType result{a.dtype, {}};
   for (std::size_t axis = 0; axis < a.shape.size(); ++axis) {
     if ((c.known(a.shape[axis]) == 1) != (c.known(b.shape[axis]) == 1))
-      c.type_error(fmt::format("axis {} has the stated size 1 in one branch alone; unbroadcast(x, {}) takes that away",
-                               axis, axis));
+      c.type_error(
+          fmt::format("axis {} has the stated size 1 in only one branch; unbroadcast(x, {}) removes it", axis, axis));
     result.shape.push_back(chosen(c, c.value_of(0), a.shape[axis], b.shape[axis]));
   }
   return result;
@@ -88,7 +88,7 @@ Array evaluate_branch(const expr::EvaluateContext& c) {
 
 builder::Batched batch_ifelse(const builder::BatchContext& c) {
   if (c.batched[0])
-    c.require_same(0, "the condition of ifelse, which takes one branch for all (where takes each by itself),");
+    c.require_same(0, "the condition of ifelse, which selects one branch for all (where selects element by element),");
   std::vector<Variable> inputs{c.inputs[0]};
   for (std::size_t i = 1; i < c.inputs.size(); ++i) inputs.push_back(c.repeated(i));
   return {builder::apply(*c.node.op, inputs, c.node.attrs, c.node.where)};
@@ -100,14 +100,14 @@ void register_branch(Registry& registry) {
   static const expr::Op ops[] = {{.name = "ifelse",
                                   .kind = expr::Kind::Branch,
                                   .arity = -1,
-                                  .doc = "one of two variables, of which that one alone is computed",
+                                  .doc = "one of two variables; the other one is not computed",
                                   .infer = infer_ifelse,
                                   .takes_complex = true,
                                   .batch = batch_ifelse},
                                  {.name = "branch",
                                   .kind = expr::Kind::Branch,
                                   .arity = -1,
-                                  .doc = "a result of one of two bodies, of which that one alone runs",
+                                  .doc = "a result of one of two bodies; the other one does not run",
                                   .infer = infer_branch,
                                   .evaluate = evaluate_branch,
                                   .takes_complex = true}};

@@ -68,7 +68,7 @@ std::optional<Application> application(const Variable& x, bool attributes) {
   Application made{std::string(node.op->name), node.inputs, ""};
   if (!attributes) return made;
   if (node.op->kind == expr::Kind::Host || node.own_op != nullptr)
-    throw TypeError(fmt::format("{}: what '{}' computes cannot be written down", builder::describe(x), made.op));
+    throw TypeError(fmt::format("{}: the op '{}' has no text", builder::describe(x), made.op));
   if (node.op->kind == expr::Kind::Loop) {
     const ops::LoopSource& source = ops::loop_source(node);
     made.body = {source.inputs, source.outputs, source.truncate};
@@ -86,7 +86,7 @@ Variable apply_again(const Application& made, Where where) {
   const bool is_loop = op != nullptr && op->kind == expr::Kind::Loop;
   if (op == nullptr || op->kind == expr::Kind::Leaf || is_loop != made.body.has_value() || !term.arguments.empty() ||
       !term.attr_holes.empty())
-    throw ValueError(fmt::format("'{}({})' is no application of an op", made.op, made.attributes));
+    throw ValueError(fmt::format("'{}({})' is not an application of an op", made.op, made.attributes));
   if (is_loop)
     term.attrs.set("body", ops::loop_body({made.body->inputs, made.body->outputs, made.body->truncate}, where));
   try {
@@ -100,7 +100,7 @@ bool is_shared(const Variable& x) { return builder::checked(x).shared != nullptr
 
 Array constant_value(const Variable& x) {
   const builder::Node& node = builder::checked(x);
-  if (!x.is_constant()) throw TypeError(fmt::format("{} is no constant", builder::describe(x)));
+  if (!x.is_constant()) throw TypeError(fmt::format("{} is not a constant", builder::describe(x)));
   return node.value;
 }
 

@@ -55,7 +55,7 @@ InferredType infer_loop(InferContext& c) {
   }
   for (std::size_t j = 0; j < loop.states(); ++j) {
     const InferredType& initial = c.inputs[loop.initial_input(j)];
-    if (initial.shape.empty()) c.type_error("the initial rows of a state lie along its first axis");
+    if (initial.shape.empty()) c.type_error("the initial rows of a state are along its first axis");
     c.require_equal(initial.shape[0], c.constant(loop.rows[j]), "the initial rows of a state");
   }
   BodySizes sizes(c, loop.body->graph(), reads_of(loop));
@@ -259,7 +259,7 @@ void register_loop(Registry& registry) {
   static const expr::Op loop{.name = "loop",
                              .kind = expr::Kind::Loop,
                              .arity = -1,
-                             .doc = "a result of a loop: what its body gives when it runs a number of times",
+                             .doc = "a result of a loop, which runs its body a number of times",
                              .infer = infer_loop,
                              .results_gradient = loop_gradient,
                              .evaluate = evaluate_loop,

@@ -140,12 +140,12 @@ class Scan {
         fail_value(describe(info.initial) + ": taps of a state are steps before: -1, -2, ...");
       const bool one = info.taps == std::vector<int>{-1};
       if (!one && info.initial.rank() == 0)
-        fail_value(fmt::format("{}: for the taps {} the initial rows lie along the first axis, and there is none",
+        fail_value(fmt::format("{}: for the taps {} the initial rows are along the first axis, and there is none",
                                describe(info.initial), fmt::join(info.taps, ", ")));
       ops::LoopState state{one ? expand_dims(info.initial, 0) : info.initial, -oldest, {}};
       if (!one)
         state.initial = ops::require_shape(info.initial, {Operand(-oldest, where_)},
-                                           "scan: the oldest tap of a state says how many initial rows there are");
+                                           "scan: the number of initial rows of a state is that of its oldest tap");
       for (const int tap : info.taps) state.offsets.push_back(tap - oldest);
       for (const int tap : info.taps) {
         placeholders_.push_back(one ? builder::placeholder(info.initial) : ops::element_placeholder(info.initial));
@@ -161,7 +161,7 @@ class Scan {
   // ---- outputs of the step ----
 
   void check(const Step& step) const {
-    if (step.outputs.empty() && step.updates.empty()) fail_value("the step gives nothing");
+    if (step.outputs.empty() && step.updates.empty()) fail_value("the step returns nothing");
     for (std::size_t i = 0; i < step.outputs.size(); ++i) {
       if (!step.outputs[i].defined()) fail_type(fmt::format("output {} of the step is an empty Variable", i));
     }
@@ -187,7 +187,7 @@ class Scan {
         info.taps == std::vector<int>{-1} ? info.initial.type() : ops::element_placeholder(info.initial).type();
     const std::string state = fmt::format("state {}, which begins as {}", output, describe(info.initial));
     if (next.dtype() != begin.dtype) {
-      fail_type(fmt::format("{}, becomes {}: its dtype must stay {}. Begin with .astype({}), or give .astype({}) back",
+      fail_type(fmt::format("{}, becomes {}: its dtype must stay {}. Begin with .astype({}), or return .astype({})",
                             state, describe(next), name_of(begin.dtype), name_of(next.dtype()), name_of(begin.dtype)));
     }
     if (next.type().rank() != begin.rank()) {
@@ -196,10 +196,10 @@ class Scan {
     for (std::size_t axis = 0; axis < begin.rank(); ++axis) {
       if (begin.broadcasts(axis) == next.type().broadcasts(axis)) continue;
       if (begin.broadcasts(axis))
-        fail_type(fmt::format(
-            "{}, becomes {}: its axis {} has the stated size 1 in the beginning alone; unbroadcast(initial, "
-            "{}) takes that away",
-            state, describe(next), axis, axis));
+        fail_type(
+            fmt::format("{}, becomes {}: its axis {} has the stated size 1 only in the beginning; unbroadcast(initial, "
+                        "{}) removes it",
+                        state, describe(next), axis, axis));
     }
   }
 
@@ -414,11 +414,11 @@ ScanResult scan_checkpoints(const std::function<Step(const std::vector<Variable>
   if (save_every < 1) refuse(fmt::format("save_every is {}; it must be at least 1", save_every));
   if (sequences.empty() && !options.n_steps) refuse("the number of steps is not known: give n_steps or a sequence");
   for (const Sequence& sequence : sequences) {
-    if (sequence.taps != std::vector<int>{0}) refuse(describe(sequence.x) + ": sequences have the tap 0 alone");
+    if (sequence.taps != std::vector<int>{0}) refuse(describe(sequence.x) + ": a sequence has only the tap 0");
   }
   for (const OutputInfo& info : outputs_info) {
     if (info.initial.defined() && info.taps != std::vector<int>{-1})
-      refuse(describe(info.initial) + ": what is fed back has the tap -1 alone");
+      refuse(describe(info.initial) + ": a state has only the tap -1");
   }
   if (options.truncate_gradient != ScanOptions().truncate_gradient) refuse("gradients are not truncated");
   Variable given;
@@ -460,7 +460,7 @@ ScanResult scan_checkpoints(const std::function<Step(const std::vector<Variable>
     inner.n_steps = Operand(save_every, where);
     const auto endless = [&](const std::vector<Variable>& arguments) {
       Step made = step(arguments);
-      if (made.until.defined()) refuse("the steps end by no condition");
+      if (made.until.defined()) refuse("a condition to stop is not supported");
       return made;
     };
     const ScanResult steps = scan(endless, own, begin, others, inner, where);

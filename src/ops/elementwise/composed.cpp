@@ -38,7 +38,7 @@ Variable ops::in_floats(const Operand& x) {
 
 void ops::demand_real(const Operand& x, std::string_view op) {
   if (is_complex(x.variable.dtype()))
-    throw TypeError(fmt::format("{} ({}): {}: floats are taken, not complex numbers; take real, imag or abs of them",
+    throw TypeError(fmt::format("{} ({}): {}: floats are accepted, not complex numbers; take real, imag or abs of them",
                                 op, builder::describe(x.where), builder::describe(x.variable)));
 }
 

@@ -140,7 +140,7 @@ const std::vector<Row>& rows() {
       // -- arithmetic
       {"add", 2, same, "{0} + {1}", in_own<XY(plus(x, y))>, G({g, g}), "a + b", 1, true, {}, fits<base::checked_add>},
       {"ordered_add", 2, same, "{0} + {1}", in_own<XY(plus(x, y))>, G({g, g}),
-       "a + b, in this order: no rewrite takes a sum of several apart", 1, false, {}, fits<base::checked_add>},
+       "a + b, in this order: no rewrite regroups a sum of several", 1, false, {}, fits<base::checked_add>},
       {"sub", 2, same, "{0} - {1}", in_own<XY(minus(x, y))>, G({g, -g}),
        "a - b", 1, false, {}, fits<base::checked_sub>},
       {"mul", 2, same, "{0} * {1}", in_own<XY(times(x, y))>, G({g * Y, g * x}),

@@ -20,21 +20,21 @@ namespace {
 /// Integers, not bool: shifts, divisors.
 Types integers(DTypes t) {
   for (const DType dtype : t) {
-    if (!is_discrete(dtype) || is_bool(dtype)) throw TypeError("only integers are taken");
+    if (!is_discrete(dtype) || is_bool(dtype)) throw TypeError("only integers are accepted");
   }
   const DType result = promoted(t);
   if (!is_discrete(result)) throw TypeError("int64 and uint64 have no integer type in common; cast one of them");
   return {result, result};
 }
 Types count(DTypes t) {
-  if (!is_discrete(t[0])) throw TypeError("only integers and bool are taken");
+  if (!is_discrete(t[0])) throw TypeError("only integers and bool are accepted");
   return {DType::uint8, t[0]};
 }
 /// Neighbours in the dtype in which kernels compute; croton::nextafter composes those of 16-bit floats.
 Types wide_real(DTypes t) {
   const Types result = real(t);
   if (compute_dtype(result.result) != result.result)
-    throw TypeError("16-bit floats are not taken; cast them to float32 first");
+    throw TypeError("16-bit floats are not accepted; cast them to float32 first");
   return result;
 }
 /// The exponent does not change the type. (Constants become floats during compilation, so croton::ldexp checks its
@@ -226,9 +226,9 @@ const std::vector<Row>& rows() {
        "the e of x = m 2^e", 6},
       // -- whole numbers and logic
       {"left_shift", 2, integers, "ct::left_shift({0}, {1})", shifted<true>, zero,
-       "a 2^b; 0 where b is no bit of the type", 2, false, {}, fits<exact_shift>},
+       "a 2^b; 0 where b is not a bit of the type", 2, false, {}, fits<exact_shift>},
       {"right_shift", 2, integers, "ct::right_shift({0}, {1})", shifted<false>, zero,
-       "a / 2^b rounded down; the sign alone where b is no bit of the type", 2},
+       "a / 2^b rounded down; only the sign where b is not a bit of the type", 2},
       {"gcd", 2, integers, "ct::gcd({0}, {1})", in_own<XY(common_divisor(x, y))>, zero,
        "the greatest common divisor", 60, true},
       {"lcm", 2, integers, "ct::lcm({0}, {1})", in_own<XY(common_multiple(x, y))>, zero,

@@ -43,7 +43,7 @@ inline DType promoted(DTypes t) {
 
 inline Types same(DTypes t) { return {promoted(t), promoted(t)}; }
 inline Types no_bool(DTypes t) {
-  if (is_bool(t[0])) throw TypeError("bool is not taken; use ~ for 'not', or cast to an integer");
+  if (is_bool(t[0])) throw TypeError("bool is not accepted; use ~ for 'not', or cast to an integer");
   return same(t);
 }
 /// Functions with real results: small integers become float32, wider ones float64, independent of floatX.
@@ -53,12 +53,12 @@ inline Types real(DTypes t) {
   return {result, result};
 }
 inline Types floats_only(DTypes t) {
-  if (is_discrete(promoted(t))) throw TypeError("integers are not taken; cast them to a float first");
+  if (is_discrete(promoted(t))) throw TypeError("integers are not accepted; cast them to a float first");
   return same(t);
 }
 inline Types comparison(DTypes t) { return {DType::bool_, promoted(t)}; }
 inline Types bits(DTypes t) {
-  if (!is_discrete(promoted(t))) throw TypeError("only integers and bool are taken");
+  if (!is_discrete(promoted(t))) throw TypeError("only integers and bool are accepted");
   return same(t);
 }
 inline Types select(DTypes t) {

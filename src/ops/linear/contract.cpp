@@ -114,7 +114,7 @@ InferredType infer_gemm(InferContext& c) {
   c.attrs.real("alpha");
   c.attrs.real("beta");
   const InferredType &base = c.inputs[0], &a = c.inputs[1], &b = c.inputs[2];
-  if (base.shape.size() != 2 || a.shape.size() != 2 || b.shape.size() != 2) c.type_error("matrices are taken");
+  if (base.shape.size() != 2 || a.shape.size() != 2 || b.shape.size() != 2) c.type_error("matrices are expected");
   if (base.dtype != a.dtype || a.dtype != b.dtype) c.type_error("all sides must have one dtype");
   c.require_equal(a.shape[1], b.shape[0], "the last axis of the left side must equal the first of the right side");
   c.require_equal(base.shape[0], a.shape[0], "the sum must have the product's shape");

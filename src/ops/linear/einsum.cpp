@@ -86,7 +86,7 @@ Variable einsum(const std::string& subscripts, const std::vector<Variable>& oper
   for (std::size_t i = 0; i < parts.size(); ++i) {
     for (const char c : parts[i]) {
       if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')))
-        throw ValueError(text(fmt::format("'{}' is no letter; axes are named by letters", c)));
+        throw ValueError(text(fmt::format("'{}' is not a letter; axes are named by letters", c)));
       if (std::ranges::count(parts[i], c) > 1)
         throw NotImplementedError(text(fmt::format("'{}' twice in one operand is not implemented", c)));
       ++met[c];

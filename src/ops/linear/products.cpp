@@ -130,7 +130,7 @@ std::vector<int> numbered(const std::vector<int>& axes, const Variable& x, std::
   for (const int axis : axes) {
     if (x.rank() == 0) fail(fmt::format("axis {}, where there are no axes", axis));
     if (axis < -x.rank() || axis >= x.rank())
-      fail(fmt::format("axis {}, where {} to {} are taken", axis, -x.rank(), x.rank() - 1));
+      fail(fmt::format("axis {}, where {} to {} are accepted", axis, -x.rank(), x.rank() - 1));
     result.push_back(axis < 0 ? axis + x.rank() : axis);
     if (std::ranges::count(result, result.back()) > 1) fail(fmt::format("axis {} is named twice", result.back()));
   }
@@ -161,7 +161,7 @@ Variable tensordot_of(std::string_view op, const Operand& a, const Operand& b, i
   const int most = std::min(a.variable.rank(), b.variable.rank()) - batch;
   if (axes < 0 || axes > std::max(most, 0))
     throw_type_error(op, line_of(a, b), a.variable, b.variable,
-                     fmt::format("the sum is over {} axes, where 0 to {} can be had", axes, std::max(most, 0)));
+                     fmt::format("the sum is over {} axes, where 0 to {} are possible", axes, std::max(most, 0)));
   return tensordot_of(op, a, b, batch, axes_from(a.variable.rank() - axes, axes), axes_from(batch, axes));
 }
 
@@ -278,8 +278,8 @@ Variable matmul(Operand a, Operand b) {
   const OriginScope origin(where);
   const Variable &x = a.variable, &y = b.variable;
   if (x.rank() == 0 || y.rank() == 0)
-    throw_type_error("matmul", where, x, y, "a scalar is no matrix; multiply by it with *");
-  if (y.rank() <= 2) return dot(x, y);  // all first axes are rows of one product
+    throw_type_error("matmul", where, x, y, "a scalar is not a matrix; multiply by it with *");
+  if (y.rank() <= 2) return dot(x, y);  // the axes in front are all rows of one product
   const std::int64_t inner_x = x.type().shape.back(), inner_y = y.type().shape.end()[-2];
   if (inner_x != unknown_size && inner_y != unknown_size && inner_x != inner_y) {
     throw ShapeError(fmt::format(
@@ -343,7 +343,7 @@ Variable vecdot(Operand a, Operand b) {
   const OriginScope origin(where);
   const Variable &x = a.variable, &y = b.variable;
   if (x.rank() == 0 || y.rank() == 0)
-    throw_type_error("vecdot", where, x, y, "a scalar is no vector; multiply by it with *");
+    throw_type_error("vecdot", where, x, y, "a scalar is not a vector; multiply by it with *");
   const std::int64_t length = x.type().shape.back(), other = y.type().shape.back();
   if (length != unknown_size && other != unknown_size && length != other)
     throw ShapeError(fmt::format("vecdot ({}): {} but {}: the last axes must be equal, {} is not {}", describe(where),
@@ -361,7 +361,7 @@ Variable matvec(Operand matrix, Operand vector) {
   const OriginScope origin(where);
   const Variable &m = matrix.variable, &v = vector.variable;
   if (m.rank() < 2 || v.rank() == 0)
-    throw_type_error("matvec", where, m, v, "a matrix and a vector are taken, in the last axes");
+    throw_type_error("matvec", where, m, v, "a matrix and a vector are expected, in the last axes");
   // Many vectors with one matrix are the rows of one product.
   if (v.rank() == 1) return dot(Operand(m, where), v);
   if (m.rank() == 2) return dot(Operand(v, where), transpose(m));
@@ -373,7 +373,7 @@ Variable vecmat(Operand vector, Operand matrix) {
   const OriginScope origin(where);
   const Variable &v = vector.variable, &m = matrix.variable;
   if (m.rank() < 2 || v.rank() == 0)
-    throw_type_error("vecmat", where, v, m, "a vector and a matrix are taken, in the last axes");
+    throw_type_error("vecmat", where, v, m, "a vector and a matrix are expected, in the last axes");
   const Operand left(conj(vector), where);
   if (v.rank() == 1 || m.rank() == 2) return matmul(left, m);
   return squeeze(matmul(Operand(expand_dims(left, -2), where), m), -2);
@@ -402,8 +402,9 @@ Variable matrix_power(Operand x, int n) {
   const auto text = [&](const std::string& message) {
     return fmt::format("matrix_power ({}): {}: {}", describe(x.where), describe(base), message);
   };
-  if (base.rank() < 2) throw TypeError(text("matrices are taken, in the last two axes"));
-  if (n < 0) throw ValueError(text(fmt::format("a power of {}; 0, 1, 2, ... are taken: invert the matrix first", n)));
+  if (base.rank() < 2) throw TypeError(text("matrices are expected, in the last two axes"));
+  if (n < 0)
+    throw ValueError(text(fmt::format("a power of {}; 0, 1, 2, ... are accepted: invert the matrix first", n)));
   const int rows = base.rank() - 2, columns = base.rank() - 1;
   if (stated_size(base, rows) != unknown_size && stated_size(base, columns) != unknown_size &&
       stated_size(base, rows) != stated_size(base, columns))

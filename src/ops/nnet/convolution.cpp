@@ -145,7 +145,7 @@ struct Form {
 /// Both operands in their common dtype.
 std::pair<Variable, Variable> promoted(const ImageOp& op, const Operand& x, const Operand& y) {
   const DType dtype = promote(x.variable.dtype(), y.variable.dtype());
-  if (is_bool(dtype)) op.type_error("bool is not taken; cast it to a number");
+  if (is_bool(dtype)) op.type_error("bool is not accepted; cast it to a number");
   return {cast(x, dtype), cast(y, dtype)};
 }
 
@@ -160,7 +160,7 @@ void demand_channels(const Form& form, const Variable& x, const Variable& filter
 Variable checked_rank(std::string_view name, int axes, Operand x, Operand filters, const ConvOptions& options) {
   if (x.variable.rank() != axes + 2)
     ImageOp{name, x, 0}.type_error(
-        fmt::format("images of {} axes are taken: batch, channels and {} of sizes", axes + 2, axes));
+        fmt::format("images of {} axes are expected: batch, channels and {} of sizes", axes + 2, axes));
   return conv(x, filters, options);
 }
 

@@ -53,7 +53,7 @@ void check_inputs(InferContext& c) {
   const InferredType &logs = c.inputs[0], &labels = c.inputs[1];
   if ((logs.dtype != DType::float32 && logs.dtype != DType::float64) || logs.shape.size() != 3 ||
       labels.dtype != DType::int64 || labels.shape.size() != 2)
-    c.type_error("log-probabilities (length, sequences, classes) and a matrix of int64 labels are taken");
+    c.type_error("log-probabilities (length, sequences, classes) and a matrix of int64 labels are expected");
   c.require_equal(labels.shape[0], logs.shape[1], "ctc: there must be a row of labels for each sequence");
   c.require_index(c.constant(c.attrs.integer("blank")), logs.shape[2], "ctc: the blank must be a class");
 }

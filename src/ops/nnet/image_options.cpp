@@ -88,8 +88,7 @@ void ImageOp::shape_error(const std::string& message) const {
 std::vector<std::int64_t> ImageOp::steps(const std::vector<std::int64_t>& given, std::string_view what) const {
   if (given.empty()) return std::vector<std::int64_t>(axes, 1);
   if (given.size() != 1 && given.size() != axes)
-    type_error(
-        fmt::format("{} {} for {} axes; one serves for all, else there is one for each", given.size(), what, axes));
+    type_error(fmt::format("{} {} for {} axes; one is for all, else there is one for each", given.size(), what, axes));
   for (const std::int64_t step : given) {
     if (step < 1 || step > max_step) value_error(fmt::format("{} among the {}, which are at least 1", step, what));
   }

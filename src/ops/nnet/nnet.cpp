@@ -70,7 +70,7 @@ std::int64_t axis_of(const Arena& arena, NodeId node) { return arena.attrs(node)
 
 InferredType infer_same(InferContext& c) {
   for (const InferredType& input : c.inputs) {
-    if (!is_float(input.dtype)) c.type_error("floats are taken; cast integers first");
+    if (!is_float(input.dtype)) c.type_error("floats are expected; cast integers first");
   }
   if (!base::is_index(c.attrs.integer("axis"), c.inputs[0].shape.size())) c.type_error("no such axis");
   return c.inputs[0];
@@ -332,8 +332,8 @@ void check_crossentropy(std::string_view op, const Operand& p, const Operand& ta
   demand_real(p, op);
   demand_real(target, op);
   if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
-    throw ValueError(fmt::format("{} ({}): a label_smoothing of {}, where 0 to 1 is taken", op,
-                                 builder::describe(p.where), options.label_smoothing));
+    throw ValueError(fmt::format("{} ({}): a label_smoothing of {}; it is from 0 to 1", op, builder::describe(p.where),
+                                 options.label_smoothing));
   if (options.ignore_class && !classes)
     throw TypeError(fmt::format("{} ({}): {}: ignore_class is for targets that are class numbers", op,
                                 builder::describe(p.where), builder::describe(target.variable)));

@@ -160,10 +160,9 @@ Variable categorical_generalized_cross_entropy(Operand probabilities, Operand ta
   const builder::OriginScope origin(probabilities.where);
   demand_real("categorical_generalized_cross_entropy", probabilities, target);
   if (!(q > 0 && q <= 1))
-    throw ValueError(
-        fmt::format("categorical_generalized_cross_entropy ({}): q = {}, where numbers above 0 and up to "
-                    "1 are taken",
-                    builder::describe(probabilities.where), q));
+    throw ValueError(fmt::format(
+        "categorical_generalized_cross_entropy ({}): q = {}, where numbers above 0 and up to 1 are accepted",
+        builder::describe(probabilities.where), q));
   const Variable p = in_floats(probabilities);
   ops::demand_targets("categorical_generalized_cross_entropy", probabilities, target);
   // Computed with logarithms: the difference of 1 and a power near 1 would cancel.

@@ -53,8 +53,8 @@ Variable pool(Operand x, const std::vector<std::int64_t>& window, const PoolOpti
   const bool last = options.layout == Layout::channels_last;
   const int first = rank - axes - (last ? 1 : 0);
   if (axes < 1 || first < 0)
-    op.type_error(fmt::format("a window of {} axes{}", axes, last ? " in front of the last one" : ""));
-  if (is_complex(x.variable.dtype())) op.type_error("complex numbers are not taken");
+    op.type_error(fmt::format("a window of {} axes{}", axes, last ? " before the last one" : ""));
+  if (is_complex(x.variable.dtype())) op.type_error("complex numbers are not accepted");
   const std::vector<std::int64_t> taps = op.steps(window, "sizes of the window");
   const std::vector<std::int64_t> strides = options.strides.empty() ? taps : op.steps(options.strides, "strides");
   const bool averages = options.mode == PoolMode::average_inc_pad || options.mode == PoolMode::average_exc_pad;
@@ -63,7 +63,7 @@ Variable pool(Operand x, const std::vector<std::int64_t>& window, const PoolOpti
   // Sums of many float16 numbers may overflow although their mean does not.
   if (averages) image = cast(image, compute_dtype(dtype));
   if (!options.ignore_border && options.border.rule != Border::Rule::valid)
-    op.value_error("borders are taken where ignore_border is true");
+    op.value_error("borders need ignore_border=true");
 
   std::vector<Operand> shape;
   std::vector<int> pattern;

@@ -225,7 +225,7 @@ InferredType infer_convolve(InferContext& c) {
   if (c.inputs.size() != 2 + 2 * axes) c.type_error("two numbers for each axis are expected");
   steps_of(c.attrs, axes, [&](const std::string& message) { c.type_error(message); });
   const Dim groups = c.require_equal(x.shape[1], filters.shape[0], "both sides must have as many groups");
-  c.require_equal(x.shape[2], filters.shape[2], "filters must have as many channels as what they are laid over");
+  c.require_equal(x.shape[2], filters.shape[2], "filters must have as many channels as the images");
   std::vector<Dim> windows;
   for (std::size_t j = 0; j < axes; ++j) {
     windows.push_back(c.value_of(2 + 2 * j));

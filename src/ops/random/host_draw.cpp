@@ -91,7 +91,8 @@ std::vector<Variable> draw_on_host(const HostDrawing& drawing, const std::vector
   arguments.insert(arguments.end(), sizes.begin(), sizes.end());
   for (const Operand& parameter : parameters) {
     const bool real = is_float(parameter.variable.dtype());
-    arguments.push_back(real ? Operand(undefined_grad(parameter, "a random number is no function of it")) : parameter);
+    arguments.push_back(real ? Operand(undefined_grad(parameter, "a random number is not a function of it"))
+                             : parameter);
   }
   return operation(drawing, {states.size(), sizes.size()}).apply(arguments, where);
 }

@@ -161,11 +161,10 @@ Array choose_columns(const HostDraw& draw) {
       const double u = draw.parameters[0].as_double(choice * rows + row);
       const auto found = find_class(row_of<T>(left, row), u);
       if (!found)
-        throw ValueError(
-            fmt::format("choice {} of row {} finds no column: {} was drawn, and what is left of the row's "
-                        "probabilities adds up to less; rows must add up to 1 and have at least as many "
-                        "columns above 0 as are chosen ({})",
-                        choice, row, u, count));
+        throw ValueError(fmt::format(
+            "choice {} of row {} finds no column: {} was drawn, and the remaining probabilities of the row add up to "
+            "less; rows must add up to 1 and have at least as many columns above 0 as are chosen ({})",
+            choice, row, u, count));
       base::nth(chosen.row(row).data<std::int64_t>(), choice) = static_cast<std::int64_t>(found->place);
       if (choice + 1 < count) remove_class(left.row(row).data<T>(), *found);
     }

@@ -131,10 +131,9 @@ Variable MrgRandomStreams::uniform(const DrawShape& shape, Operand low, Operand 
   for (std::size_t axis = 0; same && axis < u.type().rank(); ++axis)
     same = scaled.type().broadcasts(axis) == u.type().broadcasts(axis);
   if (!same)
-    throw NotImplementedError(fmt::format(
-        "{}: {} and {} would make {} of the shape that was asked for, {}; ask for "
-        "the larger one",
-        draw.line(), describe(low.variable), describe(high.variable), scaled.type().to_string(), u.type().to_string()));
+    throw NotImplementedError(
+        fmt::format("{}: {} and {} would make {} of the requested shape, {}; request the larger one", draw.line(),
+                    describe(low.variable), describe(high.variable), scaled.type().to_string(), u.type().to_string()));
   return scaled;
 }
 

@@ -25,12 +25,12 @@ using Words = std::span<const Scalar>;
 template <DType result>
 Types of_bits(DTypes t) {
   for (const DType dtype : t) {
-    if (dtype != DType::uint64) throw TypeError("random bits are uint64, and nothing else is taken for them");
+    if (dtype != DType::uint64) throw TypeError("random bits must be uint64");
   }
   return {result, DType::uint64};
 }
 Types of_double(DTypes t) {
-  if (t[0] != DType::float64) throw TypeError("only float64 is taken");
+  if (t[0] != DType::float64) throw TypeError("only float64 is accepted");
   return {DType::uint64, DType::float64};
 }
 
@@ -41,8 +41,9 @@ Scalar wide(double value) { return Scalar::of_double(value, DType::float64); }
 
 /// Random bits have no gradient; it is an error to need one by the parameters of their distribution.
 std::vector<Variable> no_gradient(const GradientContext& c) {
-  throw NullTypeGradError(fmt::format("{} ({}): what is drawn has no gradient by the parameters of its distribution",
-                                      c.node.op->name, builder::describe(c.node.where)));
+  throw NullTypeGradError(
+      fmt::format("{} ({}): random numbers have no gradient by the parameters of their distribution", c.node.op->name,
+                  builder::describe(c.node.where)));
 }
 
 // clang-format off

@@ -336,7 +336,7 @@ Variable RandomStreams::choice(const DrawShape& shape, Operand a, const ChoiceOp
     if (options.p) {
       p = probabilities(*options.p);
       if (p.rank() != 1) draw.throw_type_error(*options.p, "probabilities are a vector");
-      p = ops::require_shape(p, {Operand(n, where)}, "choice: a probability for each that is chosen from");
+      p = ops::require_shape(p, {Operand(n, where)}, "choice: there must be a probability for each element");
     }
     if (options.replace) {
       const Variable ends = cumsum(p);
@@ -350,7 +350,7 @@ Variable RandomStreams::choice(const DrawShape& shape, Operand a, const ChoiceOp
       if (options.p) most = minimum(most, sum(cast(p > number(0, p), DType::int64)));
       const Variable order = ops::part_along(argsort(options.p ? -key : key), 0, std::nullopt, Operand(most, where));
       const Variable all = ops::require_shape(order, {Operand(total, where)},
-                                              "choice without replacement: more than there are to choose from");
+                                              "choice without replacement: more elements than there are");
       positions = reshape(all, draw.sizes());
     }
   }

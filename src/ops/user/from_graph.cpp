@@ -23,7 +23,7 @@ OpFromGraph::OpFromGraph(std::vector<Variable> inputs, std::vector<Variable> out
     if (!input.defined()) fail("an input is an empty Variable");
     if (!input.node()->op->is(expr::Core::input))
       fail(builder::describe(input) + ": inputs are variables made by matrix() and the like");
-    if (!seen.emplace(input.node(), input).second) fail(builder::describe(input) + " stands twice among the inputs");
+    if (!seen.emplace(input.node(), input).second) fail(builder::describe(input) + " is listed twice among the inputs");
   }
   if (options.gradient) with_gradient_ = ops::gradient_carrier(std::move(options.gradient), name_);
 }
@@ -35,7 +35,7 @@ std::vector<Variable> OpFromGraph::apply(const std::vector<Operand>& arguments) 
         fmt::format("{} ({}): {}", name_.empty() ? "OpFromGraph" : name_, builder::describe(where), message));
   };
   if (arguments.size() != inputs_.size())
-    fail(fmt::format("{} argument(s) are given, where {} are taken", arguments.size(), inputs_.size()));
+    fail(fmt::format("{} argument(s) are given, where {} are expected", arguments.size(), inputs_.size()));
   builder::Replacements replace;
   std::vector<Variable> given;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {

@@ -80,7 +80,7 @@ std::vector<Variable> HostOp::apply(const std::vector<Operand>& arguments, Where
     results = definition_->results(given);
   }
   if (results.empty())
-    throw TypeError(fmt::format("{} ({}): `results` gave none", definition_->name, builder::describe(where)));
+    throw TypeError(fmt::format("{} ({}): `results` returned none", definition_->name, builder::describe(where)));
   static std::atomic<std::int64_t> applications{0};
   const std::int64_t application = definition_->pure ? 0 : ++applications;
   std::vector<Variable> made;

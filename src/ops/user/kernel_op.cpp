@@ -131,7 +131,7 @@ KernelOp::KernelOp(Definition d, Where where) {
 
 Variable KernelOp::apply(const std::vector<Operand>& operands) const {
   if (std::cmp_not_equal(operands.size(), op_->arity)) {
-    throw TypeError(fmt::format("{} ({}): {} operand(s) are given, where {} are taken", op_->name,
+    throw TypeError(fmt::format("{} ({}): {} operand(s) are given, where {} are expected", op_->name,
                                 operands.empty() ? "line unknown" : builder::describe(operands[0].where),
                                 operands.size(), op_->arity));
   }

@@ -67,11 +67,10 @@ void BoundSegment::send_constant(plan::BufferId b, RunCounts& counts) {
 /// of device names.
 const Array& BoundSegment::require_home(const Array& value, const Device& home, NodeId node) const {
   if (home.has(value)) return value;
-  throw DeviceError(
-      fmt::format("{} lies on another {} than the one that the flags now name: it was put there while mode, "
-                  "cuda_simulator, cuda_driver or logical_devices had other values. Give them back those values, or "
-                  "move it: x.set_value(x.get_value())",
-                  lines_of(executable_->program.graph.arena.origin(node)), value.device()));
+  throw DeviceError(fmt::format(
+      "{} is on another {} than the one that the flags now name: it was stored there while mode, cuda_simulator, "
+      "cuda_driver or logical_devices had other values. Restore those values, or move it: x.set_value(x.get_value())",
+      lines_of(executable_->program.graph.arena.origin(node)), value.device()));
 }
 
 /// Sets the address of the shared variable's copy on this device, which is sent if the value has changed since
@@ -251,7 +250,7 @@ void BoundSegment::run_lanes(RunCounts& counts, const TracedCall* traced, Undo& 
 
 void BoundSegment::mark_devices_lost() const noexcept {
   for (const auto& [place, device] : devices_)
-    device->lose("a call failed when it had overwritten some of its shared variables, and not all");
+    device->lose("a call failed after it had overwritten some, but not all, of its shared variables");
 }
 
 void BoundSegment::run(BoundLaunch& launch, const LaneContext& in) {

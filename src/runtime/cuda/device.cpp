@@ -176,10 +176,10 @@ class Device final : public runtime::Device {
   Prepared prepare(const codegen::Text& text, int threads) override {
     const auto& [kernel, how] = kernels_.get(text);
     if (const int max = kernel.main.facts().threads_per_block; threads > max) {
-      throw DeviceError(fmt::format(
-          "{} runs on {} with at most {} threads a block, because of the {} registers of a thread; the schedule asks "
-          "for {}: set the flag schedule=threads={}",
-          text.name, context_->title(), max, kernel.main.facts().registers, threads, max / 32 * 32));
+      throw DeviceError(
+          fmt::format("{} runs on {} with at most {} threads a block, because of the {} registers of a thread; the "
+                      "schedule requests {}: set the flag schedule=threads={}",
+                      text.name, context_->title(), max, kernel.main.facts().registers, threads, max / 32 * 32));
     }
     return how;
   }
@@ -280,7 +280,7 @@ class Device final : public runtime::Device {
   /// The stream for this thread's work.
   const Stream& stream() const { return is_capturing() ? *capture.stream : stream_; }
   void refuse_in_capture(const char* what) const {
-    if (is_capturing()) throw InternalError(fmt::format("{} was asked for while work of {} is recorded", what, name()));
+    if (is_capturing()) throw InternalError(fmt::format("{} was requested while work of {} is recorded", what, name()));
   }
 
   /// Before work that uses these bytes. Captured work waits when it is replayed.

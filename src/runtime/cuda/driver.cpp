@@ -59,7 +59,7 @@ const char* advice(Result code) {
     case result::not_initialized:
       return "a process made by fork() cannot use CUDA if its parent did; start a new one (exec, or Python's spawn)";
     case result::stub_library:
-      return "the toolkit's stub of libcuda was loaded in the driver's place: take its folder out of LD_LIBRARY_PATH";
+      return "the toolkit's stub of libcuda was loaded instead of the driver: remove its folder from LD_LIBRARY_PATH";
     case result::device_unavailable:
       return "another process uses the device exclusively, or it is in prohibited mode (nvidia-smi -q -d COMPUTE)";
     case result::no_device:

@@ -155,7 +155,7 @@ void LoopLaunch::bind_native(const Memory& memory, const BindOptions& options, R
   if (steps_ == 0) return set_description("no steps");
   std::string why = plan::why_by_steps(body.program, body.plan);
   if (!on_gpu && !compiles) why = "nothing is compiled";
-  if (!on_gpu && !device_.on_host()) why = device_.name() + " is asked for each step";
+  if (!on_gpu && !device_.on_host()) why = device_.name() + " is called for each step";
   if (why.empty()) {
     find_places(memory);
     std::vector<Sizes> captures;

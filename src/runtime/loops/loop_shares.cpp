@@ -169,7 +169,7 @@ bool find_shares(LoopLayout& layout, std::string_view schedule, std::string& why
   shares.schedule = choose_launch_schedule(kernel::Family::row, layout.device, schedule, "loop_");
   shares.work.why_not_partitioned = layout.loop->until ? "it ends by a condition"
                                     : shares.rows > 1  ? "its rows are few"
-                                                       : "its rows need each other";
+                                                       : "its rows depend on each other";
   if (!layout.on_host() && !choose_blocks(layout, work, why)) return false;
   find_row_bytes(layout);
   return !layout.on_host() || choose_threads(layout, work, why);
@@ -198,7 +198,7 @@ std::string describe_shares(const LoopLayout& layout) {
   if (layout.is_grid())
     return fmt::format("one cooperative launch of {}: {}", many(shares.blocks, "block"), shares.choice.why);
   if (shares.rows == 1) return "one launch of one block: " + shares.choice.why;
-  return fmt::format("one launch of {}, each with rows of its own", many(shares.blocks, "block"));
+  return fmt::format("one launch of {}, each with its own rows", many(shares.blocks, "block"));
 }
 
 }  // namespace croton::runtime

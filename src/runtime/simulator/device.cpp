@@ -147,7 +147,7 @@ class Device final : public runtime::Device {
  private:
   bool is_recording() const { return recorder.device == this; }
   void refuse_while_recording(const char* what) const {
-    if (is_recording()) throw InternalError(fmt::format("{} was asked for while work of {} is recorded", what, name()));
+    if (is_recording()) throw InternalError(fmt::format("{} was requested while work of {} is recorded", what, name()));
   }
   void record_item(std::function<void()> item) { recorder.work->add(std::move(item)); }
 

@@ -245,7 +245,7 @@ struct Stacks::Region {
 };
 
 Stacks::Stacks(unsigned count) {
-  if (count > max_count) throw InternalError("more stacks than a block has threads");
+  if (count > max_count) throw InternalError("more stacks than the block has threads");
   {
     const std::lock_guard lock(kept_mutex);
     if (!kept().empty()) {

@@ -66,7 +66,7 @@ void check_shape(const std::string& name, const Program::Kernel& kernel, const L
   }
   if (shape.dynamic_shared > Limits::shared_bytes_per_block ||
       variables + shape.dynamic_shared > Limits::shared_bytes_per_block) {
-    throw DeviceError(fmt::format("kernel {} asks for {} + {} bytes of shared memory: a block has {}", name, variables,
+    throw DeviceError(fmt::format("kernel {} needs {} + {} bytes of shared memory: a block has {}", name, variables,
                                   shape.dynamic_shared, Limits::shared_bytes_per_block));
   }
   const std::size_t resident = resident_blocks(shape, variables + shape.dynamic_shared);

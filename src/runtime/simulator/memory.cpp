@@ -24,7 +24,7 @@ void unmap(std::uintptr_t address, std::size_t bytes) {
 
 std::string outside(const char* what, std::size_t bytes) {
   return std::string("out of bounds on a simulated device: ") + what + ", " + std::to_string(bytes) +
-         " bytes, does not lie inside one allocation";
+         " bytes, is not inside one allocation";
 }
 
 }  // namespace
@@ -142,7 +142,7 @@ Allocation DeviceMemory::require(const void* device, std::size_t bytes, const ch
   if (const Allocation* found = find(device, bytes)) return *found;
   if (bytes == 0) return {};
   throw InternalError("a copy of " + std::to_string(bytes) + " bytes " + what +
-                      " a simulated device does not lie inside one allocation");
+                      " a simulated device is not inside one allocation");
 }
 
 }  // namespace croton::runtime::simulator

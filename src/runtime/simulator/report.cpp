@@ -16,9 +16,10 @@ std::string describe_race(const Finding& finding, const std::string& what, const
                           const Program& program, bool shared, unsigned own_block, const LaunchShape& shape) {
   std::string other = "thread " + name_of(shape.block(), finding.other.thread);
   if (finding.other.block != own_block) other += " of block " + name_of(shape.grid(), finding.other.block);
-  const char* missing = finding.other.block == own_block ? "no barrier between"
-                                                         : "nothing that orders them between (blocks wait for each "
-                                                           "other by a fence and an atomic, or a grid barrier)";
+  const char* missing =
+      finding.other.block == own_block
+          ? "no barrier between"
+          : "nothing between that orders them (blocks wait for each other by a fence and an atomic, or a grid barrier)";
   return fmt::format("race in {} memory: {}, {}; {} {} there with {}, {}", shared ? "shared" : "global", what, line,
                      other, finding.other_writes ? "wrote" : "read", missing,
                      program.describe_place(finding.other.place));
@@ -56,14 +57,14 @@ std::string describe(const Finding& finding, const Program& program, const Acces
       return fmt::format(
           "a grid barrier in a launch that is not cooperative, {}; its blocks need not run at the same time", line);
     case Finding::Kind::endless:
-      return fmt::format("a loop that does not seem to end, {}", line);
+      return fmt::format("a loop that seems to be endless, {}", line);
     case Finding::Kind::assertion:
       return fmt::format("an assertion does not hold, {}", line);
     case Finding::Kind::trap:
       return fmt::format("the kernel traps, {}", line);
     case Finding::Kind::no_return:
       return fmt::format(
-          "a function that gives a value ends without a return, or comes to what it says cannot be reached, {}", line);
+          "a function with a result ends without a return, or reaches code that it declares unreachable, {}", line);
     case Finding::Kind::divisor:
       return fmt::format("an integer division by 0, {}", line);
     case Finding::Kind::quotient:
@@ -76,7 +77,7 @@ std::string describe(const Finding& finding, const Program& program, const Acces
           "the call does it",
           line);
     case Finding::Kind::deletion:
-      return fmt::format("memory is given back (delete), {}; the simulator has no heap that it could be of", line);
+      return fmt::format("memory is freed (delete), {}; the simulator has no heap", line);
     case Finding::Kind::stack:
       return fmt::format(
           "the stack has no room for {} more bytes, {}: a simulated thread has {} bytes "

@@ -368,7 +368,7 @@ std::string Block::describe_fault() const {
   if (!spinning_.empty()) {
     const Thread& thread = threads_[spinning_.front()];
     return fmt::format(
-        "thread {}: spins for ever at address {:#x}, {}; the value that it waits for does not come{}",
+        "thread {}: spins for ever at address {:#x}, {}; the value that it waits for is not written{}",
         simulator::name_of(shape_.block(), thread.index), thread.spin_address, program_.describe_place(thread.place),
         shape_.cooperative ? "" : " (blocks need not run at the same time unless the launch is cooperative)");
   }
@@ -386,7 +386,7 @@ std::string Block::describe_stuck() const {
     return thread.wait != waiting->wait || thread.site != waiting->site;
   });
   return fmt::format("divergent {}: {}, but {}", waiting->wait == Wait::grid ? "grid barrier" : "barrier",
-                     describe_wait(*waiting), other != threads_.end() ? describe_wait(*other) : "others do not come");
+                     describe_wait(*waiting), other != threads_.end() ? describe_wait(*other) : "others do not arrive");
 }
 
 std::string Block::describe_stuck_warp(const Thread& waiting) const {
@@ -408,7 +408,7 @@ std::string Block::describe_stuck_warp(const Thread& waiting) const {
       return fmt::format("divergent shuffle or ballot: {}, but {}", describe_wait(waiting), describe_wait(other));
     }
   }
-  return fmt::format("divergent shuffle or ballot: {}, but others do not come", describe_wait(waiting));
+  return fmt::format("divergent shuffle or ballot: {}, but others do not arrive", describe_wait(waiting));
 }
 
 }  // namespace croton::runtime::simulator

@@ -171,7 +171,7 @@ void KernelCache::entry_problem(const std::string& reason) {
     std::lock_guard lock(mutex_);
     ++stats_.damaged;
   }
-  warn(Problem::entry, fmt::format("kernel cache: {}; what it held is compiled again", reason));
+  warn(Problem::entry, fmt::format("kernel cache: {}; its kernels are compiled again", reason));
 }
 
 void KernelCache::store(const std::string& digest, std::span<const std::byte> payload) {
@@ -181,7 +181,7 @@ void KernelCache::store(const std::string& digest, std::span<const std::byte> pa
     if (!publish(digest, payload)) return;
     sweep_once();
   } catch (const std::exception& error) {
-    warn(Problem::store, fmt::format("kernel cache: {}; going on without storing", error.what()));
+    warn(Problem::store, fmt::format("kernel cache: {}; continuing without storing", error.what()));
   }
 }
 

@@ -33,7 +33,7 @@ struct alignas(16) Operation2 {
 
 std::string threads_fault(unsigned runtime) {
   const char* with = runtime == tbb ? "TBB" : runtime == thread_pool ? "a pool of threads" : "SYCL";
-  return fmt::format("is built with {}, which cannot be held to one thread a call; a build with OpenMP is needed",
+  return fmt::format("is built with {}, which cannot be limited to one thread in a call; a build with OpenMP is needed",
                      with);
 }
 

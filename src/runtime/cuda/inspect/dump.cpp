@@ -23,7 +23,7 @@ namespace {
 void warn_once(std::string_view reason) {
   static std::atomic<bool> warned{false};
   if (!base::config().warn || warned.exchange(true)) return;
-  std::fputs(fmt::format("croton: warning: dump_kernels: {}; going on without that file\n", reason).c_str(), stderr);
+  std::fputs(fmt::format("croton: warning: dump_kernels: {}; continuing without that file\n", reason).c_str(), stderr);
 }
 
 /// True once for each folder and file: a second compilation costs time, and another process may read the file now.

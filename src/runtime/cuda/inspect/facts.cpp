@@ -95,7 +95,7 @@ std::vector<KernelFacts> read_facts(std::string_view text) {
   for (KernelFacts f; words >> f.entry;) {
     if (!(words >> f.registers >> f.shared_bytes >> f.stack_bytes >> f.spill_store_bytes >> f.spill_load_bytes >>
           f.constant_bytes))
-      throw InternalError("facts of a kernel in the cache are not what was written");
+      throw InternalError("facts of a kernel in the cache are damaged");
     all.push_back(f);
   }
   return all;

@@ -28,7 +28,7 @@ struct Description {
 constexpr Description nvdisasm{
     "nvdisasm", "nvdisasm (the disassembler of CUDA)",
     "the CUDA toolkit (Debian and Ubuntu: cuda-nvdisasm-13-0), or from PyPI: pip install nvidia-cuda-nvdisasm"};
-constexpr Description sanitizer{"compute-sanitizer", "compute-sanitizer (which checks what kernels do on a GPU)",
+constexpr Description sanitizer{"compute-sanitizer", "compute-sanitizer (the checker of kernels on a GPU)",
                                 "the CUDA toolkit (Debian and Ubuntu: cuda-sanitizer-13-0), or from PyPI: pip install "
                                 "nvidia-cuda-sanitizer-api"};
 

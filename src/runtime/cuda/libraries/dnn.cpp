@@ -297,7 +297,7 @@ std::shared_ptr<const Dnn::Choice> Dnn::choose(const Convolution& convolution, W
   auto& known = choices_->by_convolution;
   if (const auto found = known.find(convolution); found != known.end()) return found->second;
   const std::vector<Form> forms = forms_of(convolution);
-  if (forms.empty()) throw InternalError("cuDNN was asked for a convolution that it does not have");
+  if (forms.empty()) throw InternalError("cuDNN does not have the requested convolution");
   home_.context().enter(library_.suggest(forms.front().routine).name, where);
   std::string why;
   for (const Form& form : forms) {
