@@ -3,11 +3,11 @@ import statistics
 
 from programs import GEMM, title
 
-# Of matrix products, as the workload is written; of a training, in a step.
+# The number of matrix products of a workload as written; for a training, per step.
 GFLOP = {"matpow": 36, "mlp_step": 8.05, "logreg_step": 0.0188, "lstm_forward": 0.734, "lstm_step": 1.615,
          "fit_mlp": 0.01309, "fit_cnn": 0.03718}
-SAME = 1e-5  # by how much checksums of different programs may differ
-SAME_FIT = 1e-4  # PyTorch adds Adam's epsilon after the correction of the means, the others before it
+SAME = 1e-5  # the permitted difference between checksums of programs
+SAME_FIT = 1e-4  # PyTorch adds Adam's epsilon after the correction of the means, the others before
 
 
 def records(found, mode, program, workload, threads=1, state=""):
@@ -24,7 +24,7 @@ def names(found, mode):
 
 
 def summary(said, key):
-    """Median, lowest and highest over the rounds; without any, what the table shows instead; None without records."""
+    """Median, lowest and highest over the rounds; without any, the table's text instead; None without records."""
     values = [record[key] for record in said if key in record and "error" not in record]
     if values:
         return {"median": statistics.median(values), "low": min(values), "high": max(values)}
@@ -34,8 +34,8 @@ def summary(said, key):
 
 
 def limit_of(found, workload, threads):
-    """(seconds, why) that the machine needs at least, by the fastest samples; (None, "") where neither bytes nor
-    products matter."""
+    """(seconds, why): the minimum time on this machine, by the fastest samples; (None, "") if neither bytes nor
+    products are known."""
     bounds = []
     moved = summary(records(found, "time", "hand", workload, threads), "transfer_s")
     if moved and "low" in moved:
@@ -64,7 +64,7 @@ def calls(found):
                 row["best_peer"] = min(measured, key=measured.get)
                 row["peer_over_croton"] = measured[row["best_peer"]] / own
             at_best = summary(records(found, "time", "croton", workload, threads), "min_s")
-            if at_best and "low" in at_best and row["limit_s"]:  # both are free of disturbances of the machine
+            if at_best and "low" in at_best and row["limit_s"]:  # neither is slowed by disturbances of the machine
                 row["croton_over_limit"] = at_best["low"] / row["limit_s"]
             table.setdefault(threads, {})[workload] = row
     return table

@@ -57,7 +57,7 @@ Case of_one(const Arrays& inputs, const std::function<Variable(const Variable&)>
 Case black_scholes(const Arrays& inputs) {
   const double rate = 0.02, volatility = 0.3;
   const Variable s = ct::dvector("s"), k = ct::dvector("k"), t = ct::dvector("t");
-  // Numbers in expressions are floatX; float64 ones are said to be.
+  // Numbers in expressions are floatX; float64 ones need an explicit dtype.
   const auto number = [](double value) { return ct::constant(Array(value)); };
   const Variable root = number(volatility) * ct::sqrt(t);
   const Variable d1 = (ct::log(s / k) + number(rate + 0.5 * volatility * volatility) * t) / root;
@@ -95,7 +95,7 @@ Case logreg_step(const Arrays& inputs) {
 }
 
 /// The last state h of an LSTM over x (batch, time, features), with the gates i, f, c and o in adjacent columns of w, u
-/// and b. Work that could be done for all steps at once is left to the compiler.
+/// and b. The compiler must find the work that can be done for all steps at once.
 Variable lstm(const Variable& x, const Variable& w, const Variable& u, const Variable& b) {
   constexpr int size = 64;
   const auto gate = [](const Variable& z, int k) { return z.at({ct::slice(), ct::slice(k * size, (k + 1) * size)}); };
@@ -139,7 +139,7 @@ Case cnn_step(const Arrays& inputs) {
   return {f, [f, data = inputs[4], targets = inputs[5]] { return f(data, targets); }, model.trainable_variables()};
 }
 
-/// A^10 + B^10, written as the nine products each that one would write.
+/// A^10 + B^10, with nine products each.
 Case matpow(const Arrays& inputs) {
   const Variable a = ct::matrix("a"), b = ct::matrix("b");
   Variable p = a, q = b;

@@ -1,4 +1,4 @@
-// The workloads as Croton's functions, on arrays that are ready.
+// The workloads as Croton's functions, on existing arrays.
 #pragma once
 
 #include <croton/croton.hpp>
@@ -11,11 +11,11 @@ namespace bench {
 
 struct Case {
   croton::Function function;
-  std::function<croton::Outputs()> call;        ///< one call; of a training step it gives the loss
+  std::function<croton::Outputs()> call;        ///< one call; for a training step it returns the loss
   std::vector<croton::SharedVariable> weights;  ///< updated by a training step, in the order of the inputs
 };
 
-/// Builds the graph and compiles it with croton::function; kernels may be compiled only by the first call.
+/// Builds the graph and compiles it with croton::function; kernels may be compiled only in the first call.
 Case make_case(std::string_view workload, const std::vector<croton::Array>& inputs);
 /// The inputs of make_case.
 std::vector<croton::Array> case_inputs(std::string_view workload);

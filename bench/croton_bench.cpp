@@ -2,9 +2,9 @@
 //
 //   croton_bench [--threads 1] [--mode time|compile|memory] [--workloads a,b] [--budget 0.5] [--json FILE]
 //
-// A result is checked before it is timed; one that is wrong has an "error" instead of a time, and the program then
-// ends with status 1. Mode compile times the first result, mode memory tells the most memory of six calls; run them in
-// a new process per workload.
+// A result is checked before it is timed; one that is wrong has an "error" instead of a time, and the program then ends
+// with status 1. Mode compile times the first result, mode memory prints the peak memory of six calls; run them in a
+// new process per workload.
 #include <croton/croton.hpp>
 
 #include <sched.h>
@@ -68,7 +68,7 @@ double largest(const std::vector<double>& values) {
   return top;
 }
 
-/// max|got - want| / max|want|, of the worst result.
+/// max|got - want| / max|want|, for the worst result.
 double error_of(const std::vector<ct::Array>& got, const std::vector<std::vector<double>>& want) {
   if (got.size() != want.size()) throw std::runtime_error("the number of results is wrong");
   double worst = 0;
@@ -127,8 +127,8 @@ void add_timing(const bench::Timing& timing, Record& record, std::int64_t steps 
   record.add("inner", timing.calls_per_sample);
 }
 
-/// The memory that is resident before the inputs, with them, and at most while building and calling six times. The
-/// first result lives on during the later calls, as it does for whoever uses it.
+/// The resident memory before the inputs, with them, and its peak while building and calling six times. The first
+/// result is kept during the later calls, as users keep it.
 void measure_memory(const std::string& name, Record& record) {
   record.add("before_mib", bench::resident_mib());
   std::vector<ct::Array> inputs;

@@ -1,4 +1,4 @@
-// The trainings fit_mlp, fit_cnn and fit_tiny of README.md: models of layers that learn by compile and fit.
+// The trainings fit_mlp, fit_cnn and fit_tiny of README.md: models of layers, trained with compile and fit.
 #pragma once
 
 #include <croton/nn.hpp>

@@ -67,7 +67,7 @@ std::vector<Input> inputs_of(std::string_view name) {
     return {uniform(302, -4, 4, {4096, 1024}), uniform(303, 0.5, 1.5, {1024}), uniform(304, -1, 1, {1024})};
   }
   if (name == "matpow") {
-    const double bound = std::sqrt(3.0 / 1000);  // products of such matrices stay of the same size
+    const double bound = std::sqrt(3.0 / 1000);  // products of such matrices keep their size
     return {uniform(901, -bound, bound, {1000, 1000}), uniform(902, -bound, bound, {1000, 1000})};
   }
   if (name == "mlp_step") {

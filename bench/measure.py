@@ -1,4 +1,4 @@
-"""The order in which the processes run. All programs take turns, so that a slow minute meets all of them."""
+"""The order in which the processes run. All programs take turns, so that a slow minute affects all of them."""
 import os
 import shutil
 import sys
@@ -9,8 +9,8 @@ from programs import GEMM, Found, Job
 TIMED = ["axpy_chain_1e3", "axpy_chain_1e6", "axpy_chain_1e7", "black_scholes", "softmax_rows", "layernorm_rows",
          "reduce_sum_0", "reduce_sum_1", "reduce_sum_all", "transpose_add", "matpow", "mlp_step", "logreg_step",
          "cnn_step", "lstm_forward", "lstm_step", "fit_mlp", "fit_cnn", "fit_tiny", "call_arg", "call_shared"]
-COMPILED = {"mlp_step": 3, "graph_1000": 3, "graph_10000": 1, "graph_100000": 1}  # in at most that many rounds
-SMALLER = {"graph_100000": "graph_10000"}  # the workload that must have been quick before the larger one is started
+COMPILED = {"mlp_step": 3, "graph_1000": 3, "graph_10000": 1, "graph_100000": 1}  # in at most this many rounds
+SMALLER = {"graph_100000": "graph_10000"}  # the larger workload is started only if this one was quick
 REMEMBERED = ["axpy_chain_1e7", "black_scholes", "softmax_rows", "mlp_step"]
 
 
@@ -35,7 +35,8 @@ def plan(options, peers):
 
 
 def reason_to_skip(job, found, limit):
-    """Why a first result is not measured: a text for the table, or "" where the table says enough; None: it is."""
+    """Why a first result is not measured: a text for the table, or "" if the table says enough; None if it is
+    measured."""
     if job.mode != "compile":
         return None
     slow = lambda one: one.record.get("build_s", limit) + one.record.get("first_call_s", limit) > limit / 10
@@ -50,7 +51,7 @@ def reason_to_skip(job, found, limit):
 
 
 class Progress:
-    """Says before each process how many are done, and about how long the rest takes."""
+    """Prints before each process how many are done, and about how long the rest takes."""
 
     def __init__(self, jobs):
         self.jobs, self.took = jobs, {}
@@ -76,7 +77,7 @@ class Progress:
 
 
 def measure(options, programs):
-    """Everything that the programs said: a list of Found."""
+    """All records of the programs: a list of Found."""
     jobs, found = plan(options, programs.peers), []
     progress = Progress(jobs)
     for done, job in enumerate(jobs):

@@ -1,4 +1,4 @@
-// How much memory this process has, as Linux counts it: in MiB, of pages that are really there.
+// The memory of this process, as Linux counts it: in MiB of resident pages.
 #pragma once
 
 namespace bench {

@@ -1,5 +1,5 @@
-"""The measured programs, and how one of them runs: in a separate process, on its cores, with its disk caches in a
-folder of this run, and with a time limit."""
+"""The measured programs, and the execution of one of them: in a separate process, on its cores, with its disk caches in
+a folder of this run, and with a time limit."""
 import contextlib
 import dataclasses
 import json
@@ -10,14 +10,14 @@ import sys
 import tempfile
 
 PEERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers")
-GEMM = "gemm_1000"  # every peer times it too: its rate gives the limit of all products
+GEMM = "gemm_1000"  # every peer times it too: its rate is the limit of all products
 
 
 @dataclasses.dataclass(frozen=True)
 class Peer:
     title: str
     script: str
-    modules: str  # that the interpreter must have
+    modules: str  # required modules of the interpreter
     flags: tuple = ()
 
 
@@ -54,7 +54,7 @@ class Found:
 
 
 class Programs:
-    """Croton, the peers that are there (`peers`), and the loops by hand."""
+    """Croton, the installed peers (`peers`), and the handwritten loops."""
 
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
@@ -91,7 +91,7 @@ class Programs:
             if status is None:
                 record = {"instead": f"over {limit:.0f} s"} if waits else {"error": f"took more than {limit:.0f} s"}
                 return [Found(job, workload, record) for workload in job.workloads]
-            if status not in (0, 1):  # 1: a workload failed, and the JSON says which
+            if status not in (0, 1):  # 1: a workload failed, and the JSON says which one
                 last = log.strip().splitlines()[-1:] or [""]
                 return [Found(job, w, {"error": f"exit status {status}. {last[0]}"[:300]}) for w in job.workloads]
             with open(out) as text:
@@ -120,7 +120,7 @@ def wait_for(command, env, limit, out):
 
 
 def environment(cache):
-    """Ours, with the caches in the given folder and without settings that others would not have."""
+    """Croton, with the caches in the given folder and without settings that the other programs lack."""
     prefixes = ("CROTON_", "JAX_", "XLA_", "TORCH", "TRITON_", "PYTENSOR", "NUMBA_", "OMP_", "MKL_", "OPENBLAS_")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(prefixes)}
     places = {"CROTON_FLAGS": "cache_dir=", "PYTENSOR_FLAGS": "base_compiledir=", "JAX_COMPILATION_CACHE_DIR": "",

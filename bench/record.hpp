@@ -1,4 +1,5 @@
-// Input and output of the programs here: lists of names, and one line of JSON, an object of numbers and texts.
+// Input and output of the programs of this folder: lists of names, and one line of JSON, an object of numbers and
+// texts.
 #pragma once
 
 #include <cmath>

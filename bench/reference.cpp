@@ -58,7 +58,7 @@ std::vector<Values> logreg_step(std::vector<Values> in) {
   return {losses, w.data, b};
 }
 
-/// The losses alone: Adam's first steps are as large for tiny gradients as for others, so that a sign decides.
+/// Only the losses: Adam's first steps are as large for tiny gradients as for others, so that rounding changes signs.
 std::vector<Values> cnn_step(std::vector<Values> in) {
   constexpr std::size_t batch = 64, side = 28, out = 26, places = out * out, filters = 32, taps = 9, classes = 10;
   std::vector<Values> means, squares;
@@ -132,7 +132,7 @@ std::vector<Values> black_scholes(const std::vector<Values>& in) {
   return {calls, puts};
 }
 
-/// By squaring: other products than those that are checked.
+/// By squaring: other products than those of the workload.
 Matrix tenth_power(const Matrix& a) {
   const Matrix second = product(a, a), fourth = product(second, second);
   return product(product(fourth, fourth), second);
@@ -158,7 +158,7 @@ Values layer_norm(Values x, const Values& gamma, const Values& beta) {
   return x;
 }
 
-/// One element through the chain of graph_N, whose operations read none but the last 36 results.
+/// One element of the chain of graph_N, whose operations read only the last 36 results.
 double fan_out(double x, std::int64_t nodes) {
   std::array<double, 64> recent{x};
   const auto at = [&recent](std::int64_t i) -> double& { return recent[static_cast<std::size_t>(i % 64)]; };
@@ -224,7 +224,7 @@ std::vector<Values> reference(std::string_view name) {
 
 double tolerance(std::string_view name) {
   if (name == "black_scholes") return 1e-12;
-  if (name == "mlp_step") return 5e-4;  // a hidden unit within rounding of 0 may fall on either side of the relu
+  if (name == "mlp_step") return 5e-4;  // a hidden unit within rounding of 0 may be on either side of the relu
   if (name == "logreg_step" || name == "cnn_step" || name == "matpow" || name.starts_with("lstm_") ||
       name.starts_with("fit_")) {
     return 1e-4;

@@ -58,7 +58,8 @@ std::vector<Moment> run(const Matrix& w, const Matrix& u, const Values& b, const
   return moments;
 }
 
-/// The slope by z = x w + h u + b of one step; `dh` and `dc` are the slopes by its states, dc becomes that by c.
+/// The gradient with respect to z = x w + h u + b of one step; `dh` and `dc` are the gradients with respect to its
+/// states, and dc becomes that with respect to c.
 Matrix slope_of_z(const Moment& m, const Matrix& dh, Matrix& dc) {
   Matrix dz(batch, columns);
   for (std::size_t i = 0; i < batch; ++i) {
@@ -83,7 +84,7 @@ void subtract(Values& from, double rate, const Values& what) {
   for (std::size_t i = 0; i < from.size(); ++i) from[i] -= rate * what[i];
 }
 
-/// The loss; w, u and b go a step down their gradients.
+/// Returns the loss; w, u and b are updated by gradient descent.
 double descend(Matrix& w, Matrix& u, Values& b, const Values& x, const Values& target) {
   const std::vector<Moment> moments = run(w, u, b, x);
   Matrix dh = moments.back().next_h, dc(batch, size), dw(features, columns), du(size, columns);

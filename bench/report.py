@@ -1,4 +1,4 @@
-"""The tables of numbers as Markdown, and both as files."""
+"""Writes the tables of numbers as Markdown, and both as files."""
 import json
 import os
 import re
@@ -15,7 +15,7 @@ def seconds(value):
 
 
 def cell(value):
-    """A time with half the distance between the lowest and the highest round, where over 3 %."""
+    """A time, with half the distance between the lowest and the highest round if it is over 3 %."""
     if not value or "instead" in value:
         return instead(value)
     spread = (value["high"] - value["low"]) / 2 / value["median"]
@@ -73,7 +73,7 @@ def first_lines(table, failures):
                 "Cold: empty caches; warm: a second process. Importing the package is apart and not included.", "")
     rows = [first_row(w, p, states) for w, programs in table.items() for p, states in programs.items()]
     head = ["workload", "program", "import", "built: cold, warm", "first result: cold, warm", "later call"]
-    yield from table_of(head, [row for row in rows if row[4] != "-"])  # "-": the program has no means for it
+    yield from table_of(head, [row for row in rows if row[4] != "-"])  # "-": the program does not support it
     yield from notes(failures)
 
 

@@ -4,8 +4,8 @@
     cmake --build build/release --target croton_bench
     python3 bench/run.py [--quick] [--python PYTHON]
 
-PYTHON is an interpreter that has bench/peers/requirements.txt, or a part of it; without it one is made by venv and pip
-in a temporary folder. Only the standard library is needed here.
+PYTHON is an interpreter with the packages of bench/peers/requirements.txt, or some of them; without it venv and pip
+make one in a temporary folder. Only the standard library is needed here.
 """
 import argparse
 import contextlib
@@ -36,7 +36,7 @@ def machine():
 
 
 def stolen_seconds():
-    """For how long the hypervisor took cores away, since boot; 0 where that is not known."""
+    """How long the hypervisor took cores away, since boot; 0 if unknown."""
     with contextlib.suppress(OSError, IndexError), open("/proc/stat") as stat:
         return int(stat.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
     return 0

@@ -14,7 +14,7 @@ double seconds_of(const std::function<void()>& call, int times) {
   return now() - start;
 }
 
-/// Samples of `times` calls until the budget is spent, after half a second of work in which clocks rise.
+/// Samples of `times` calls until the budget is spent, after half a second of work in which clock rates rise.
 Spread spread_of(const std::function<void()>& call, const std::function<void()>& wait, int times, double budget) {
   const auto run = [&] {
     const double start = now();

@@ -1,6 +1,6 @@
 // Costs and benefits of training on several devices: steps of `fit` without a strategy, with two shards on one device,
-// and with two shards on two devices, in one run, round by round, as times and ratios. Then the time in which both
-// devices computed simultaneously, from a trace.
+// and with two shards on two devices, alternating in one run, as times and ratios. Then the time in which both devices
+// computed simultaneously, from a trace.
 //
 //   croton_strategy_bench [--rounds N] [--devices A,B]      by default cpu and cpu1, two halves of the host
 #include <croton/croton.hpp>
@@ -74,7 +74,7 @@ class Training {
     for (int i = 0; i < 3; ++i) step();
   }
   void step() { model_->train_on_batch(batch_); }
-  /// Microseconds of the best of some steps.
+  /// Microseconds of the fastest of some steps.
   double time() {
     double best = 1e30;
     for (int i = 0; i < 5; ++i) {
@@ -85,7 +85,7 @@ class Training {
     }
     return best;
   }
-  /// Of a step: the share of its time in which two devices compute.
+  /// The fraction of a step's time in which two devices compute.
   double overlap() {
     ct::Trace trace;
     step();

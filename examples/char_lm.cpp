@@ -131,7 +131,7 @@ double read_all(const Model& model, const Pieces& pieces) {
   return sum / static_cast<double>(pieces.count());
 }
 
-/// The prompt, followed by that many generated characters.
+/// The prompt, followed by this many generated characters.
 std::string write(const Model& model, const Alphabet& alphabet, const Settings& settings, int count) {
   std::vector<std::int64_t> given;
   for (const char c : settings.prompt) given.push_back(alphabet.number(c));

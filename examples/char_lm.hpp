@@ -30,7 +30,7 @@ struct Layer {
 struct Parameters {
   ct::SharedVariable embedding;  // a row for each character: its embedding
   std::vector<Layer> layers;
-  ct::SharedVariable out, out_b;  // from the last layer to a number for each character
+  ct::SharedVariable out, out_b;  // from the last layer to one number per character
 
   std::vector<ct::SharedVariable> all() const {
     std::vector<ct::SharedVariable> list{embedding};
@@ -86,7 +86,7 @@ inline void forget(const Memory& memory) {
   }
 }
 
-/// One step of a layer: {h, c} from what it reads and the {h, c} of the step before.
+/// One step of a layer: {h, c} from its input and the {h, c} of the previous step.
 inline std::vector<Variable> cell(const Layer& layer, const Variable& x, const Variable& h, const Variable& c) {
   const Variable z = ct::dot(x, layer.w) + ct::dot(h, layer.u) + layer.b;
   const int size = static_cast<int>(layer.u.get_value(true).shape(0));

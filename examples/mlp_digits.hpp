@@ -119,7 +119,7 @@ inline double train_epoch(const ct::Function& train, const Set& set, int batch) 
 
 // ---- reports --------------------------------------------------------------------------------------------------------
 
-inline void tell_where(const ct::Function& f) {
+inline void print_devices(const ct::Function& f) {
   for (const ct::FlagInfo& flag : ct::flags()) {
     if (flag.name == "mode" && flag.value != "run") {
       std::cout << "           mode is " << flag.value << " (" << flag.origin << "): " << flag.doc << "\n";
@@ -137,7 +137,7 @@ inline void tell_where(const ct::Function& f) {
   }
 }
 
-inline void tell_counts(const ct::Function& f) {
+inline void print_counts(const ct::Function& f) {
   const ct::CallCounts n = f.counts();
   const std::string compiler = n.compiler.substr(0, n.compiler.find(" +"));  // without the processor's features
   std::cout << text("%-9s  %zu kernels and %zu matrix products a call, %llu calls\n", f.name().c_str(),
@@ -222,9 +222,9 @@ inline int run(const Settings& settings) {
 
   std::cout << text("Time:      %.2f s for %d epochs, %.2f ms each, compilation included\n", seconds, settings.epochs,
                     1000 * seconds / settings.epochs);
-  tell_where(model.train);
-  tell_counts(model.train);
-  tell_counts(model.accuracy);
+  print_devices(model.train);
+  print_counts(model.train);
+  print_counts(model.accuracy);
   show_kernel(model.train);
   return good ? 0 : 1;
 }

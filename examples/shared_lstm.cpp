@@ -54,7 +54,7 @@ struct Network {
 
 Network build(const std::string& first, const std::string& second, const std::string& host) {
   nn::set_seed(2);
-  const ct::change_flags stored("device=" + first);  // where the weights are made
+  const ct::change_flags stored("device=" + first);  // the weights are made on this device
   const nn::LSTM reader(64);
   const nn::Dense hidden(32, {.activation = "tanh"}), guess(1);
   reader.build({{length, characters}});
@@ -78,7 +78,7 @@ Network build(const std::string& first, const std::string& second, const std::st
   for (const nn::Layer& layer : {nn::Layer(reader), nn::Layer(hidden), nn::Layer(guess)}) {
     for (const ct::SharedVariable& w : layer.trainable_weights()) weights.push_back(w);
   }
-  const ct::device_scope on(first);  // the updates are made where the weights are
+  const ct::device_scope on(first);  // the updates are made on the device of the weights
   const nn::Adam adam({.learning_rate = 3e-3});
   return {.weights = weights,
           .encode = ct::function({a, b}, both, {.name = "encode"}),

@@ -15,7 +15,7 @@ namespace ct = croton;
 
 namespace {
 
-void tell_transfers(const ct::Function& f) {
+void print_transfers(const ct::Function& f) {
   for (const ct::TransferInfo& t : f.transfers()) {
     std::cout << "  sent " << t.what << ": " << t.from << " -> " << t.to << ", " << t.bytes << " bytes\n";
   }
@@ -28,15 +28,15 @@ void double_a_vector(const std::string& first, const std::string& second) {
   const ct::Function f = ct::function({}, (x * 2).named("y"), {.name = "f"});
   std::cout << "x is " << x.get_value() << " on " << x.home() << "; f has " << f.kernels().size() << " kernel\n";
   std::cout << f() << "\n";
-  tell_transfers(f);
+  print_transfers(f);
   {
     const ct::change_flags on("device=" + second);
     std::cout << f() << "\n";
-    tell_transfers(f);
+    print_transfers(f);
     const auto made = [&] { return f.counts().compiled + f.counts().cached; };
     const auto before = made();
     std::cout << f() << " again\n";
-    tell_transfers(f);
+    print_transfers(f);
     std::cout << "  kernels made for it: " << made() - before << "\n";
   }
   std::cout << "x is still on " << x.home() << ", and so is the work: " << f() << "\n";
@@ -46,7 +46,7 @@ struct Branches {
   ct::Variable a, b, loss;
 };
 
-/// A layer on each device; their sum and a loss on the host. What is built in a scope runs there.
+/// A layer on each device; their sum and a loss on the host. Work built in a scope runs there.
 Branches branches(const ct::Variable& x, const ct::Variable& w, const ct::Variable& v, const std::string& first,
                   const std::string& second, const std::string& host) {
   Branches made;
@@ -80,7 +80,7 @@ void merge_on_the_host(const std::string& first, const std::string& second, cons
   const ct::Function step =
       ct::function({x}, loss, {.updates = {{w, w - 0.1 * by_w}, {v, v - 0.1 * by_v}}, .name = "step"});
   for (int i = 0; i < 3; ++i) std::cout << "loss " << command_line::text("%.4f", step(rows).item<double>()) << "\n";
-  tell_transfers(step);
+  print_transfers(step);
   std::cout << "w is on " << w.home() << ", v on " << v.home() << "\n";
 }
 

@@ -132,5 +132,5 @@ mkdir -p "$(dirname "$log")"
 exec 3>&1 > >(without_hosts | tee "$log" >&3) 2>&1
 logger=$!
 main
-exec >&- 2>&- && wait "$logger" && logger=''  # the log is whole once who writes it has ended
+exec >&- 2>&- && wait "$logger" && logger=''  # the log is complete when its writer has ended
 if [ -n "$summary" ]; then summarise "$log" >"$summary"; fi

@@ -1,7 +1,7 @@
-// The back-ends that results are compared on, as settings for croton::change_flags that hold while a function is
-// compiled and while it is called. The environment variable CROTON_TEST_DEVICES adds devices: with "cuda0", every test
-// that goes through these lists runs on the first GPU too. CROTON_TEST_SIMULATOR=0 leaves the simulator out: where time
-// on a GPU is short, and in the quick tests, in which cases about CUDA text alone then have nothing to run on.
+// The back-ends on which results are compared, as settings for croton::change_flags while a function is compiled and
+// called. The environment variable CROTON_TEST_DEVICES adds devices: with "cuda0", every test that uses these lists
+// runs on the first GPU too. CROTON_TEST_SIMULATOR=0 omits the simulator, to save time on a GPU and in the quick tests;
+// cases about CUDA text alone then have no back-end.
 #pragma once
 
 #include <cstdlib>
@@ -13,7 +13,7 @@ namespace croton_test {
 
 using Backends = std::vector<std::string>;
 
-/// "device=cuda0" and so on, for each name in CROTON_TEST_DEVICES; none where it is not set.
+/// "device=cuda0" and so on, for each name in CROTON_TEST_DEVICES; empty if it is not set.
 inline Backends devices() {
   const char* names = std::getenv("CROTON_TEST_DEVICES");
   std::istringstream list(names == nullptr ? "" : names);
@@ -22,7 +22,7 @@ inline Backends devices() {
   return all;
 }
 
-/// Whether the simulator is left out.
+/// Whether the simulator is omitted.
 inline bool without_simulator() {
   const char* setting = std::getenv("CROTON_TEST_SIMULATOR");
   return setting != nullptr && std::string(setting) == "0";
@@ -35,26 +35,26 @@ inline Backends with_devices(Backends first) {
   return first;
 }
 
-/// What is not the host: the simulator and the devices, second CPUs among them.
+/// The back-ends that are not the host: the simulator and the devices, additional CPUs included.
 inline Backends gpu_backends() { return with_devices({"mode=simulate"}); }
-/// Whether it is the host, or another CPU.
+/// Whether the back-end is the host or another CPU.
 inline bool is_cpu(const std::string& backend) { return backend == "mode=run" || backend.starts_with("device=cpu"); }
-/// What runs CUDA text.
+/// The back-ends that run CUDA text.
 inline Backends cuda_backends() {
   Backends all = gpu_backends();
   std::erase_if(all, is_cpu);
   return all;
 }
-/// Of each kind one, for tests that take long: the reference evaluator, the host, and what runs CUDA text.
-inline Backends brief_backends() {
+/// One back-end of each kind, for tests that take long: the reference evaluator, the host, and one that runs CUDA text.
+inline Backends one_backend_per_kind() {
   Backends all{"mode=reference", "mode=run"};
   const Backends cuda = cuda_backends();
   if (!cuda.empty()) all.push_back(cuda.front());
   return all;
 }
-/// What runs compiled kernels.
+/// The back-ends that run compiled kernels.
 inline Backends compiled_backends() { return with_devices({"mode=run", "mode=simulate"}); }
-/// All, with the reference evaluator.
+/// All back-ends, with the reference evaluator.
 inline Backends backends() { return with_devices({"mode=run", "mode=simulate", "mode=reference"}); }
 
 }  // namespace croton_test

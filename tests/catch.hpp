@@ -1,4 +1,4 @@
-// The one place that knows whether Catch2 is version 2 (Debian 12) or 3 (Ubuntu 24.04).
+// Includes Catch2, version 2 (Debian 12) or 3 (Ubuntu 24.04); no other file distinguishes them.
 #pragma once
 
 #if __has_include(<catch2/catch_all.hpp>)

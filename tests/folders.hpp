@@ -1,5 +1,5 @@
-// Where the tests' files are. The build knows; the environment says otherwise where programs run on a machine that did
-// not build them (scripts/gpu_check.sh).
+// The folders of the tests' files. The build defines them; environment variables override them for programs that run on
+// another machine than the one that built them (scripts/gpu_check.sh).
 #pragma once
 
 #include <cstdlib>
@@ -7,7 +7,7 @@
 
 namespace croton::test {
 
-/// The value of the environment variable, else `built`.
+/// The value of the environment variable, or else `built`.
 inline std::string folder_of(const char* variable, const char* built) {
   const char* moved = std::getenv(variable);
   return moved != nullptr ? moved : built;

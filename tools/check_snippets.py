@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles and runs the C++ examples of Markdown files and compares what they print with what the files say.
+"""Compiles and runs the C++ examples of Markdown files and compares their output with that in the files.
 
 A line `<!-- run -->` marks the ```cpp block below it as a program; the ```text block right after that one, if there is
 one, is its output. `<!-- run where NVRTC 13.0, ok ] nvdisasm -->` runs it only if `croton doctor` prints each of these
@@ -11,7 +11,7 @@ the usual headers and `namespace ct = croton` before it; its first line counts a
 
     tools/check_snippets.py --build build/release docs/use/first_hour.md     against a build folder
     tools/check_snippets.py --prefix ~/croton docs/use/first_hour.md         against an installed Croton
-    ... --update                                                         writes what was printed into the files
+    ... --update                                                         writes the output into the files
 """
 
 import argparse
@@ -58,8 +58,8 @@ class Snippet:
         return text + "\n" if re.search(r"\bint main\(", text) else WRAPPED.format(text)
 
     def expected(self, printed):
-        """(first line, end line, expected lines) of each text block, from the end of the page on, for the program's
-        output; and an error in the output itself."""
+        """(first line, end line, expected lines) of each text block, from the end of the page backwards, for the
+        program's output; and an error in the output itself."""
         if self.output is not None:
             return [(*self.output, printed)], ""
         begins = {name: printed.index(f"---- {name}") for name, _, _ in self.parts if f"---- {name}" in printed}
@@ -124,7 +124,7 @@ class Checker:
             sys.exit(f"there is no libcroton.so below {prefix}")
         self.library = libraries[0].parent
         self.environment = dict(os.environ)
-        # Neither the user's settings nor the user's cache take part.
+        # The user's settings and cache are not used.
         self.environment.setdefault("CROTON_FLAGS", f"cache_dir={self.folder}/cache")
         self.environment["XDG_CONFIG_HOME"] = str(self.folder)
         (self.folder / "cache").mkdir(mode=0o700)
@@ -134,7 +134,8 @@ class Checker:
         self.parse_headers()
 
     def parse_headers(self):
-        """Croton's header precompiled, which GCC takes where a program includes it first; others parse it again."""
+        """Croton's precompiled header, which GCC uses if a program includes it first; other compilers parse the header
+        again."""
         (self.folder / "parsed" / "croton").mkdir(parents=True)
         header, parsed = self.include / "croton" / "croton.hpp", self.folder / "parsed" / "croton" / "croton.hpp.gch"
         self.run([self.options.cxx, *self.flags, "-x", "c++-header", str(header), "-o", str(parsed)])

@@ -29,7 +29,7 @@ namespace croton::tool {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool may_limit_memory = false;  // the sanitizer's own tables are terabytes of addresses
+constexpr bool may_limit_memory = false;  // the sanitizer's own tables take terabytes of address space
 #else
 constexpr bool may_limit_memory = true;
 #endif
@@ -73,8 +73,8 @@ constexpr unsigned allowed[] = {SYS_read,
 
 sock_filter load(std::size_t offset) { return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<unsigned>(offset)); }
 
-/// False where the system has no such filters.
-bool leave_the_system() {
+/// False if the system has no such filters.
+bool restrict_system_calls() {
   std::vector<sock_filter> program = {
       load(offsetof(seccomp_data, arch)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, machine, 1, 0),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS), load(offsetof(seccomp_data, nr))};
@@ -88,7 +88,7 @@ bool leave_the_system() {
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-/// `more`: from the signal of the limit to the end.
+/// `more`: the distance from the limit with a signal to the limit that ends the process.
 void limit(decltype(RLIMIT_AS) what, rlim_t most, rlim_t more = 0) {
   rlimit now{};
   getrlimit(what, &now);
@@ -99,9 +99,9 @@ void limit(decltype(RLIMIT_AS) what, rlim_t most, rlim_t more = 0) {
 
 std::string (*words_of_child)() = nullptr;
 
-/// In the child: it is about to end, so that words may be made here, though a handler must not allocate; where that
-/// fails the handler is called again, and ends it without them.
-void say_last_words(int number) {
+/// In the child, which is about to end: this may allocate, although a handler must not; if that fails, the handler is
+/// called again, and ends the child without the words.
+void report_signal(int number) {
   static volatile std::sig_atomic_t before = 0;
   if (before != 0) _exit(128 + number);
   before = 1;
@@ -123,7 +123,7 @@ void handle_signals() {
   other.ss_size = stack.size();
   sigaltstack(&other, nullptr);
   struct sigaction action{};
-  action.sa_handler = &say_last_words;
+  action.sa_handler = &report_signal;
   action.sa_flags = SA_ONSTACK | SA_NODEFER;
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGTRAP, SIGSYS})
     sigaction(number, &action, nullptr);
@@ -178,7 +178,7 @@ struct Pipe {
     if (chdir(folder.c_str()) != 0) throw FileError(folder.string() + " cannot be entered");
     handle_signals();
     const std::function<int()> work = prepare();
-    if (!leave_the_system())
+    if (!restrict_system_calls())
       std::cerr
           << "croton: warning: this system has no filters of system calls (seccomp), so that only limits confine the "
              "kernel\n";

@@ -8,7 +8,7 @@
 namespace croton::tool {
 
 struct Limits {
-  std::size_t memory_bytes = std::size_t{4} << 30;  // of addresses
+  std::size_t memory_bytes = std::size_t{4} << 30;  // of address space
   unsigned seconds = 300;                           // of the processor's time
 };
 

@@ -41,8 +41,8 @@ int refuse(const std::string& message) {
   return 2;
 }
 
-/// The option or word that a command does not know.
-int refuse_word(const std::string& command, const std::string& word) {
+/// Reports an unknown option or word of a command.
+int reject_word(const std::string& command, const std::string& word) {
   return refuse(fmt::format("{} does not take '{}'", command, word));
 }
 
@@ -57,7 +57,7 @@ int show_flags(const Arguments& arguments) {
     std::cout << base::flags_markdown();
     return 0;
   }
-  if (!arguments.empty()) return refuse_word("flags", arguments[0]);
+  if (!arguments.empty()) return reject_word("flags", arguments[0]);
   for (const FlagInfo& flag : flags()) {
     std::cout << fmt::format("{}={}\n    set by {}; takes {}; read at {}\n    {}\n", flag.name, flag.value, flag.origin,
                              flag.accepted, flag.read_at, flag.doc);
@@ -67,7 +67,7 @@ int show_flags(const Arguments& arguments) {
 
 int show_cache(const Arguments& arguments) {
   const std::string action = arguments.empty() ? "list" : arguments[0];
-  if (arguments.size() > 1 || (action != "list" && action != "clear")) return refuse_word("cache", arguments.back());
+  if (arguments.size() > 1 || (action != "list" && action != "clear")) return reject_word("cache", arguments.back());
   const std::filesystem::path folder = cache_folder();
   if (folder.empty())
     throw FileError("there is no cache folder: you have no home folder; name one by the flag cache_dir");
@@ -100,13 +100,13 @@ int show_cache(const Arguments& arguments) {
 
 int examine(const Arguments& arguments) {
   if (arguments.empty()) return doctor(DoctorForm::text);
-  if (arguments[0] != "--json") return refuse_word("doctor", arguments[0]);
-  if (arguments.size() > 1) return refuse_word("doctor", arguments[1]);
+  if (arguments[0] != "--json") return reject_word("doctor", arguments[0]);
+  if (arguments.size() > 1) return reject_word("doctor", arguments[1]);
   return doctor(DoctorForm::json);
 }
 
 int show_devices(const Arguments& arguments) {
-  if (!arguments.empty()) return refuse_word("devices", arguments[0]);
+  if (!arguments.empty()) return reject_word("devices", arguments[0]);
   const std::vector<DeviceInfo> all = devices();
   for (const DeviceInfo& device : all) std::cout << device.to_string() << "\n";
   if (all.size() == 1) {

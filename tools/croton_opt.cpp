@@ -1,5 +1,5 @@
-// croton-opt: one stage of the compiler on a text, its result as text. For tests by hand, bug reports and reading
-// along.
+// croton-opt: one stage of the compiler on a text, its result as text. For experiments, bug reports and reading the
+// code.
 #include <croton/error.hpp>
 
 #include <fmt/format.h>

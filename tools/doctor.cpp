@@ -42,7 +42,7 @@ namespace {
 namespace cpu = runtime::cpu;
 namespace cuda = runtime::cuda;
 
-/// ok; missing: works without it; wrong: something to put right.
+/// ok; missing: not needed; wrong: must be corrected.
 enum class State { ok, missing, wrong };
 
 std::string_view word_of(State state) {
@@ -214,16 +214,16 @@ Finding check_nvrtc() {
   return finding;
 }
 
-cuda::FoundPart look_at_program(cuda::ToolkitPart part) {
+cuda::FoundPart found_program(cuda::ToolkitPart part) {
   const cuda::ProgramSearch search = cuda::require_program(part);
   return {cuda::version_of_program(search.path), search.path, search.place};
 }
 
 Finding check_nvdisasm() {
-  return check_part([] { return look_at_program(cuda::ToolkitPart::nvdisasm); });
+  return check_part([] { return found_program(cuda::ToolkitPart::nvdisasm); });
 }
 Finding check_sanitizer() {
-  return check_part([] { return look_at_program(cuda::ToolkitPart::sanitizer); });
+  return check_part([] { return found_program(cuda::ToolkitPart::sanitizer); });
 }
 Finding check_blaslt() { return check_part(cuda::BlasLt::found); }
 Finding check_cudnn() { return check_part(cuda::Dnn::found); }
@@ -239,7 +239,7 @@ std::string describe_device(int index, const cuda::GpuFacts& facts) {
 }
 
 /// Adds the driver's devices to its finding.
-void look_at_devices(const cuda::Driver& driver, Finding& finding) {
+void add_devices(const cuda::Driver& driver, Finding& finding) {
   const int count = driver.device_count();
   finding.devices.emplace();
   if (count == 0) {
@@ -267,7 +267,7 @@ Finding check_driver() {
   cuda::set_driver_library(flags.cuda_driver);
   std::string why;
   if (!cuda::Driver::available(&why)) {
-    // One that is not installed is missing; one that is there and refuses is to be put right.
+    // A missing driver is optional; an installed one that refuses must be corrected.
     if (cuda::toolkit_hidden()) why = hidden_reason;
     return {cuda::Driver::found() ? State::wrong : State::missing, why};
   }
@@ -279,7 +279,7 @@ Finding check_driver() {
                   .version = fmt::format("{}.{}", major, minor),
                   .place = std::string(cuda::name_of(place)),
                   .path = driver.path().string()};
-  look_at_devices(driver, finding);
+  add_devices(driver, finding);
   return finding;
 }
 
@@ -320,7 +320,7 @@ constexpr Check checks[]{{"flags", check_flags},
                          {"cuDNN", check_cudnn},
                          {"CUDA driver", check_driver}};
 
-/// Flags that are wrong make most checks fail: the first says why, the others that they wait for it.
+/// Wrong flags make most checks fail: the first one gives the reason, the others refer to it.
 Finding run_check(const Check& check, bool& flags_are_right) try {
   return check.run();
 } catch (const ConfigError& error) {

@@ -1,5 +1,5 @@
-// `croton doctor`: a report of the libraries and programs that Croton can use on this machine, where they are, and how
-// to get missing ones. Every part is checked separately, so that an error of one does not hide the others.
+// `croton doctor`: a report of the libraries and programs that Croton can use on this machine, their places, and how to
+// get missing ones. Every part is checked separately, so that an error of one does not hide the others.
 #pragma once
 
 namespace croton::tool {

@@ -1,4 +1,4 @@
-// The kernel cache as the tool's commands see it: the folder that the flags name.
+// The kernel cache for the tool's commands: the folder that the flags name.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
-"""Writes docs/use/ops.md from the records that tests leave: a row for each public operation, one for each op of graphs,
-and what is missing.
+"""Writes docs/use/ops.md from the records of tests: a row for each public operation, one for each op of graphs, and the
+missing parts.
 
     PYTHONPATH=build/release/python build/venv/bin/python tools/op_page.py build/release/op_records [--check]
 
-A record is a line `operation back-end dtype what count`, `what` being one of
-    numpy              so many calls agree with NumPy or SciPy; the back-end `refusal`: so many mistakes were refused
-    accepts            `role:dtypes`: these (separated by commas) are taken by the operand of that role ("": all others)
-    compared           `role:dtype`: a result of an operand of that dtype agreed
-    special            the "dtype" is a kind of special values that were among the arguments
+A record is a line `operation back-end dtype what count`, where `what` is one of
+    numpy              `count` calls agree with NumPy or SciPy; the back-end `refusal`: `count` errors were raised
+    accepts            `role:dtypes`: the operand of this role ("": all others) accepts these, separated by commas
+    compared           `role:dtype`: a result for an operand of this dtype agreed
+    special            the "dtype" is a kind of special values in the arguments
     gradient:KIND      `operand:dtype`; yes, zero: checked by differences to the order `count`; undefined: the library
-                       says that there is none; none: no result is a float; fault: of tests/oracle/known_faults.py;
+                       says that there is none; none: no result is a float; fault: in tests/oracle/known_faults.py;
                        other: on purpose not the slope of the value
-or, of the C++ tests, whose operations are the ops of graphs with "op:" before them,
-    op                 there is such an op; it has a gradient to check (count 1), or none (0)
-    runs               it was part of a program that gave results on that back-end or device
-    special            the same, with nan or an infinity among the arguments
+or, for the C++ tests, whose operations are the ops of graphs with the prefix "op:",
+    op                 the op exists; it has a gradient to check (count 1), or none (0)
+    runs               it was part of a program with results on this back-end or device
+    special            the same, with nan or an infinity in the arguments
     gradient           part of a function whose gradient agrees with differences to the order `count`
-    batch              part of an expression that was made one for a batch, which agrees with one value at a time
---check compares with the committed page. Exits with 1 where that differs, where an operation of WANTED is missing, or
-where something is not complete."""
+    batch              part of an expression that was vectorized, which agrees with one value at a time
+--check compares with the committed page. The exit status is 1 if it differs, if an operation of WANTED is missing, or
+if a row is incomplete."""
 
 import argparse
 import re
@@ -87,14 +87,14 @@ WANTED = {
         grad jacobian hessian Rop Lop hessian_times_vector disconnected_grad zero_grad consider_constant grad_clip
         grad_scale undefined_grad subgraph_grad vectorize""",
 }
-# NumPy's ufuncs that have another name here.
+# NumPy's ufuncs that have another name in Croton.
 SYNONYMS = {"conjugate": "conj", "divide": "true_divide", "fabs": "abs"}
 NOT_HERE = {
     "isnat": "there are no dates",
-    "cov": "a product of what the mean was subtracted from",
+    "cov": "a product of operands minus their means",
     "permute_row_elements": "`take_along_axis` along the last axis is the same",
 }
-# Of operations that are here.
+# Options that Croton does not have, of operations that it has.
 OPTIONS_NOT_HERE = {
     "pad": "the modes `linear_ramp`, `mean`, `maximum`, `minimum`, `median` and `empty`",
 }
@@ -131,7 +131,7 @@ class Operation:
         self.special, self.gradients = set(), {}  # {(operand, dtype): (kind, order)}
 
     def take(self, backend, dtype, what, count):
-        """A record; whether it is one."""
+        """Adds a record; returns whether it is valid."""
         role, _, plain = dtype.partition(":")
         if what == "numpy" and backend == "refusal":
             self.refusals += count
@@ -162,7 +162,7 @@ class GraphOp:
         self.dtypes, self.order = defaultdict(set), 0
 
     def take(self, backend, dtype, what, count):
-        """A record; whether it is one."""
+        """Adds a record; returns whether it is valid."""
         if what == "op":
             self.has_gradient = count > 0
         elif what == "runs":
@@ -198,12 +198,12 @@ def read(folder):
                 continue
             if not operations[name].take(backend, dtype, what, int(count)):
                 raise SystemExit(f"{file}: '{line}' is no record")
-    # The oracle also records some that are not ops: names of constants and similar.
+    # The oracle also records names that are not ops: constants and similar.
     return operations, {name: op for name, op in graph_ops.items() if op.dtypes}
 
 
 def described(dtypes):
-    """"bool, int, float", with the names of those that are taken where a family is not complete."""
+    """"bool, int, float", with the names of the accepted dtypes if a family is incomplete."""
     words = []
     for family, members in DTYPES.items():
         taken = [m for m in members if m in dtypes]
@@ -212,7 +212,7 @@ def described(dtypes):
 
 
 def first_sentence(text):
-    """On one line, without its full stop; three dots end no sentence."""
+    """The text on one line, without its full stop; three dots do not end a sentence."""
     return re.split(r"(?<!\.)\.(?: |$)", " ".join(text.split()))[0]
 
 
@@ -262,7 +262,7 @@ SPECIAL = {"floats": ("nan", "inf", "-inf", "-0"), "integers": ("largest", "lowe
 
 
 def special_of(op, rows):
-    """The special values among the arguments, and the missing ones."""
+    """The special values in the arguments, and the missing ones."""
     taken = op.accepts.get("", [])
     wanted = [family for family, dtype in (("floats", "float32"), ("integers", "int32")) if dtype in taken]
     seen = [family for family in wanted if op.special >= set(SPECIAL[family])]
@@ -326,38 +326,38 @@ HEAD = ("| Python | C++ | | dtypes | gradient | special | compared on | NumPy sa
         "|---|---|---|---|---|---|---|---|---|---|\n")
 INTRODUCTION = """# Operations
 
-All public operations, and at the end the ops that they are made of; written by `tools/op_page.py` from the records of a
-test run (`ctest -R '^operations$'` runs the tests and compares this page with what they found). Python names are of
+All public operations, and at the end the ops of graphs; `tools/op_page.py` writes this page from the records of a test
+run (`ctest -R '^operations$'` runs the tests and compares this page with their results). Python names are those of
 `croton.tensor` and `croton.nnet`; methods of a Variable and operators do the same.
 
-- *dtypes*: those of which results were compared with NumPy's, compiled for the CPU and on the reference evaluator. All
-  operands have it, but for those that are named by their role (positions, sizes, ...), which vary alone. A dtype that
-  is taken and was not compared is a hole, which fails the test. *int*: all eight, *float*: float16, bfloat16, float32,
-  float64, *complex*: complex64, complex128.
-- *gradient*: by each float operand, and by each complex one where the text says so. "order 2": it and its own gradient
-  agree with differences; "order 1": only it; "zero": it agrees, and is zero; "by b only": by the other operands the
-  library says that there is none; "-": neither operands nor results are floats that vary with each other; "on purpose
-  another": it is not the slope of the value, and has rows of its own.
+- *dtypes*: those for which results were compared with NumPy's, compiled for the CPU and on the reference evaluator. All
+  operands have the dtype, except those with a role (positions, sizes, ...), whose dtypes vary separately. A dtype that
+  is accepted and was not compared is a hole, which fails the test. *int*: all eight, *float*: float16, bfloat16,
+  float32, float64, *complex*: complex64, complex128.
+- *gradient*: with respect to each float operand, and to each complex one where the text says so. "order 2": it and its
+  own gradient agree with differences; "order 1": only it; "zero": it agrees, and is zero; "by b only": for the other
+  operands the library says that there is none; "-": neither operands nor results are floats that vary together; "on
+  purpose another": it is not the slope of the value, and has separate rows.
 - *special*: "floats": nan, inf, -inf and -0 were among the arguments (with the flag special_values=ieee), each of them
   in each operand that varies; "integers": the largest and the lowest.
-- *compared on*: where results were compared with NumPy's: compiled for the CPU, CUDA text in the simulator, the
-  reference evaluator. One text at least of each operation goes to the test `cuda_texts`, where NVRTC compiles it.
-- *NumPy samples*: calls of the operation on sets of arrays that agreed with NumPy or SciPy (tests/oracle says how far
-  they may differ, and where Croton differs on purpose). *Refusals*: mistakes that raise.
+- *compared on*: the back-ends on which results were compared with NumPy's: compiled for the CPU, CUDA text in the
+  simulator, the reference evaluator. The test `cuda_texts` compiles at least one text of each operation with NVRTC.
+- *NumPy samples*: calls of the operation on sets of arrays with results that agree with NumPy's or SciPy's (tests/oracle
+  has the permitted differences, and the cases in which Croton differs on purpose). *Refusals*: errors that raise.
 
 """
 
 
 GRAPH_HEAD = """## Ops of graphs
 
-What the operations above are made of, under the names that `debugprint` shows; from the tests in C++ (tests/ops), which
-compare results on every back-end with references of their own.
+The operations above consist of these ops, under the names that `debugprint` shows; from the tests in C++ (tests/ops), which
+compare results on every back-end with separate references.
 
 - *dtypes*: of the first operand, in programs that ran both on the CPU and as CUDA text in the simulator.
-- *gradient*: of functions with the op, against differences to that order in float64 (complex128); "-": it has none.
-- *batch*: it was part of an expression that `vectorize` made one for a batch.
+- *gradient*: of functions with the op, compared with differences to that order in float64 (complex128); "-": it has none.
+- *batch*: it was part of an expression that `vectorize` applied to a batch.
 - *special values*: nan and infinities were among the arguments, of these tests or of NumPy's samples above.
-- *ran on*: it was part of programs that gave results there, and depended on an argument: "simulated device" is the
+- *ran on*: it was part of programs with results on these back-ends, and depended on an argument: "simulated device" is the
   simulator as the device cuda0, "part of the host" the device cpu1.
 
 | op | dtypes | gradient | batch | special values | ran on | status |
@@ -377,7 +377,7 @@ MARKS = {"disconnected_grad", "zero_grad", "grad_clip", "grad_scale", "undefined
 
 
 def graph_row(name, op):
-    """The row, and whether nothing is missing."""
+    """The row, and whether it is complete."""
     dtypes = op.dtypes["run"] & op.dtypes["simulate"]
     missing = op.missing(name in MARKS, name in NO_SPECIAL_VALUES) if name not in NOT_IN_USERS_GRAPHS else []
     gradient = f"order {op.order}" if op.order else "on purpose another" if name in MARKS else "-"
@@ -437,11 +437,11 @@ def page(operations, graph_ops):
     checked = sum(any(kind in ("yes", "zero") for kind, _ in op.gradients.values()) for op in operations.values())
     out.lines.append(f"{len(out.names)} operations; {pairs} pairs of an operand and a dtype compared by {total} NumPy "
                      f"samples; gradients of {checked} operations checked.\n\n")
-    out.section("Known faults", "What the samples found wrong and is not mended yet (tests/oracle/known_faults.py):",
+    out.section("Known faults", "Faults that the samples found and that are not fixed yet (tests/oracle/known_faults.py):",
                 faults_of(out.faults))
-    out.section("Left out", "What is taken and was not compared, by the table of tests/oracle:", excuses(out.rows))
+    out.section("Left out", "Accepted dtypes and values that were not compared, from the table of tests/oracle:", excuses(out.rows))
     out.holes += [f"{name} (is here, and NOT_HERE in tools/op_page.py)" for name in set(NOT_HERE) & out.names]
-    out.section("Not here", "Some of what NumPy, Theano or Keras has, and Croton has not:",
+    out.section("Not here", "Some functions that NumPy, Theano or Keras has, and Croton does not have:",
                 [f"- `{name}`: {why}\n" for name, why in NOT_HERE.items()] +
                 [f"- of `{name}`: {what}\n" for name, what in OPTIONS_NOT_HERE.items()])
     out.lines.append(GRAPH_HEAD)

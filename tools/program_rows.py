@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which test shows which row of the programs that Croton is built for; docs/use/programs.md is written from it.
+"""Finds the test that shows each row of the programs for which Croton is built; writes docs/use/programs.md.
 
 The title of a test in C++ begins with the rows it shows: TEST_CASE("C4.3 C4.4 the loss ..."). Nothing is run or
 compiled: titles are read from the files.
@@ -20,40 +20,40 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Programs, and their rows: the feature that each shows.
 PROGRAMS = {
-    "C0": ("What such code does in the systems it was written for, and what Croton does", {
+    "C0": ("The behaviour of such code in the original systems and in Croton", {
         "C0.1": "`use('gpu,0')` and all other spellings of a GPU's name; others: an error that lists the devices present",
         "C0.2": "`shared_constructor(value, target='gpu')`: `gpu` is the first GPU",
         "C0.3": "`change_flags(device='cuda1')` after the start has a meaning",
-        "C0.4": "the tutorial's program runs as the documents show it",
-        "C0.5": "the MLP under floatX=float64: an error names the variable, both dtypes and what to do",
+        "C0.4": "the tutorial's program runs as the documentation shows",
+        "C0.5": "the MLP under floatX=float64: an error names the variable, both dtypes and the remedies",
         "C0.6": "int64 labels into `ivector`: an error that proposes `allow_input_downcast` and `astype`",
         "C0.7": "an array, or an overwritten variable, as output: an error that asks whether it was overwritten",
         "C0.8": "`matpow(M, n)` is M^(n+1), as written; `matrix_power` is M^n",
     }),
     "C1": ("Theano and TensorFlow on several GPUs", {
-        "C1.0": "`devices()` and `croton devices`: what there is",
-        "C1.1": "`use('gpu,0')`: the default for what comes later, and one line that says so",
+        "C1.0": "`devices()` and `croton devices`: the list of devices",
+        "C1.1": "`use('gpu,0')`: the default for later variables and functions, and one line that reports it",
         "C1.2": "a shared vector on the GPU, and copies of it on the host",
-        "C1.3": "`function([], x * 2)`: values, dtype, one kernel, what is printed",
-        "C1.4": "`with change_flags(device='cuda1')`: work moves, storage does not; what is sent and compiled",
-        "C1.5": "device scopes: they nest, the innermost wins, what is outside is free",
+        "C1.3": "`function([], x * 2)`: values, dtype, one kernel, the printed text",
+        "C1.4": "`with change_flags(device='cuda1')`: work moves, storage does not; transfers and compilations",
+        "C1.5": "device scopes: they nest, the innermost applies, work outside has no fixed device",
         "C1.6": "training and loss on the host: transfers at the borders, gradients with their ops",
         "C1.7": "results of two GPUs merged on the host: two copies, one addition, at the same time",
     }),
     "C2": ("MirroredStrategy, Adam, reduce", {
         "C2.1": "a classifier of two dense layers: shapes, initial values, probabilities",
         "C2.2": "`MirroredStrategy()` and its scope: a copy of each variable for each replica",
-        "C2.3": "`SparseCategoricalCrossentropy`: class numbers, per example, stable behind a softmax",
-        "C2.4": "`compute_average_loss`: over the global batch",
+        "C2.3": "`SparseCategoricalCrossentropy`: class numbers, per example, stable after a softmax",
+        "C2.4": "`compute_average_loss`: the mean over the global batch",
         "C2.5": "gradients as a list in the variables' order",
         "C2.6": "Adam: its formula, its state, summed gradients",
         "C2.7": "`strategy.run`: a step for each replica in one function",
         "C2.7b": "data are divided among the replicas",
         "C2.8": "`strategy.reduce`: sum and mean, by elements or over rows",
-        "C2.9": "the seven steps of the program: replicas of the same bits, as one device with as many shards",
+        "C2.9": "the seven steps of the program: replicas with equal bits, as on one device with as many shards",
     }),
     "C3": ("Devices, the placement log, powers of matrices on two GPUs", {
-        "C3.1": "`/cpu:0`, `/gpu:1`; one that is not there: an error, or soft placement with the reason",
+        "C3.1": "`/cpu:0`, `/gpu:1`; a missing device: an error, or soft placement with the reason",
         "C3.2": "the placement log: devices, ops in the order of the plan, transfers with bytes",
         "C3.3": "the default device: the first of several GPUs, else the host",
         "C3.4": "a scope of a third device around earlier code",
@@ -68,14 +68,14 @@ PROGRAMS = {
         "C4.3": "the mean cross-entropy of class numbers: a scalar of floatX",
         "C4.4": "`grad`: a list in order, each of its parameter's type",
         "C4.5": "updates: float32, all from old values, as the outputs",
-        "C4.6": "the compiled graph: fused stable loss, updates inside of products, no kernel that only copies",
+        "C4.6": "the compiled graph: fused stable loss, updates inside products, no kernel that only copies",
         "C4.7": "calls and options by name; 0-d outputs; lists for lists",
         "C4.8": "100 epochs with unscaled weights stay finite, and have the known losses",
         "C4.9": "`allow_input_downcast`",
         "C4.10": "`argmax` and `mean` of predictions on the host",
         "C4.11": "the same program on another device by a flag",
     }),
-    "C5": ("Data and model parallel with Keras", {
+    "C5": ("Data and model parallelism with Keras", {
         "C5.1": "one batch over several GPUs: the same bits on all after each step",
         "C5.2": "`multi_gpu_model`: shared weights, results in order, errors",
         "C5.3": "losses and optimizers by name",
@@ -86,23 +86,23 @@ PROGRAMS = {
         "C5.8": "datasets and callbacks of `fit`",
         "C5.9": "one LSTM for two inputs: parameters, initial values, gates, last states",
         "C5.10": "its calls on two devices: weights copied or mirrored, once for each update",
-        "C5.11": "the host joins both: two copies, one op; gradients are added up",
+        "C5.11": "the host joins both: two copies, one op; gradients are added",
         "C5.12": "`device_scope` is a name for a device scope",
     }),
 }
 # Rows without a test, and why.
-WITHOUT_TEST = {"C3.8": "not here: no promise is made for several machines"}
+WITHOUT_TEST = {"C3.8": "none: Croton does not support several machines"}
 
 NUMBER = re.compile(r"C\d+\.\d+[a-z]?\b")
-# A title may be several literals, where the line was too short.
+# A title may consist of several literals.
 CASE = re.compile(r'TEST_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)(?:,\s*"([^"]*)")?')
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 INTRODUCTION = """# Programs
 
-The programs that Croton is built for, from tutorials of Theano, TensorFlow and Keras, row by row, and the tests in C++ that
-show each; written by `tools/program_rows.py` from the titles of the tests (the test `program_rows` compares them). `ctest -R
-'^NAME$'` runs the tests of a file. Where a row speaks of devices its tests run on parts of the host and on simulated GPUs, and
-most also on GPUs of a fake driver, which stand for real ones.
+The programs for which Croton is built, from tutorials of Theano, TensorFlow and Keras, row by row, with the tests in C++ of
+each row; `tools/program_rows.py` writes this page from the titles of the tests (the test `program_rows` compares them).
+`ctest -R '^NAME$'` runs the tests of a file. Tests of rows about devices run on parts of the host and on simulated GPUs, and
+most of them also on GPUs of a fake driver, which replace real ones.
 
 """
 

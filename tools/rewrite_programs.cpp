@@ -19,7 +19,7 @@ struct Program {
   bool gradients = true;
 };
 
-const ReduceOptions columns(std::vector<int>{1}, true);  // over the last axis of a matrix, which stays
+const ReduceOptions columns(std::vector<int>{1}, true);  // over the last axis of a matrix, which remains
 
 // ---- pieces of models ----
 
@@ -68,14 +68,14 @@ Program sigmoids_by_hand() {
            log1p(-sigmoid(x)), exp(x) / (exp(x) + exp(y)), log(exp(x) + exp(y))}};
 }
 
-/// The flux of ions through a membrane (Goldman 1943), and a coupling layer there and back.
+/// The flux of ions through a membrane (Goldman 1943), and a coupling layer with its inverse.
 Program products_of_exponentials() {
   const auto v = vector("v"), x = vector("x"), scale = vector("scale"), shift = vector("shift");
   const Variable flux = v * exp(v) / expm1(v), there = x * exp(scale) + shift;
   return {{v, x, scale, shift}, {flux, (there - shift) * exp(-scale)}};
 }
 
-/// Logarithms of probabilities, as they are written by those who have no log1mexp.
+/// Logarithms of probabilities, as users write them who have no log1mexp.
 Program logarithms() {
   const auto x = vector("x"), y = vector("y"), z = vector("z");
   const Variable p = exp(-x), tail = erfc(x);
@@ -238,7 +238,7 @@ Program views() {
        zeros_like(m) + exp(ones_like(m)), m + alloc(x, {m.shape(0), m.shape(1)})}};
 }
 
-/// Patterns of unrolled loops and padding: parts joined and split again, and written one after another.
+/// Patterns of unrolled loops and padding: parts joined and split again, and written in sequence.
 Program joins() {
   const auto x = vector("x"), y = vector("y"), state = matrix("state");
   const Variable both = concatenate({x, y}), half = state[slice(0, 3)];
@@ -273,7 +273,7 @@ Program products() {
            dot(a, zeros({a.shape(1), 5}))}};
 }
 
-/// A convolution and its largest number in each image, of which gradients go to one place.
+/// A convolution and its largest number in each image, whose gradient goes to one position.
 Program largest_of_convolution() {
   const auto x = variable({DType::float32, {unknown_size, 9, 8, 1}}, "x"),
              w = variable({DType::float32, {3, 3, 1, 4}}, "w");
@@ -293,7 +293,7 @@ Program inference() {
           false};
 }
 
-/// A loop of one step, as contrastive divergence has by default.
+/// A loop of one step, the default of contrastive divergence.
 Program one_step() {
   const auto x = matrix("x"), w = matrix("w");
   const ScanResult chain =
@@ -388,7 +388,7 @@ std::string rules_markdown() {
         return escaped;
       };
       const bool is_text = rule.text.find("=>") != std::string_view::npos;
-      // The names of all maps would not help a reader.
+      // The names of all maps would not help readers.
       const std::string what = is_text                  ? fmt::format("`{}`", cell(rule.text))
                                : rule.text.size() > 120 ? std::string("any map")
                                                         : cell(rule.text);

@@ -8,7 +8,7 @@
 
 namespace croton::tool {
 
-/// The number of times that each rule fires in all of them.
+/// The number of times that each rule fires in all these programs.
 rewrite::Fired fired_in_programs();
 
 /// The table of docs/internals/rewrites.md: every rule by group, with its text, its reason and how often it fired.

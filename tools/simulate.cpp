@@ -219,7 +219,7 @@ int run_confined(const Request& request) {
   std::ifstream file(request.file);
   if (!file) throw FileError(fmt::format("{} cannot be read", request.file));
   const CudaText text(std::string(std::istreambuf_iterator<char>(file), {}), request.file);
-  arguments_of(request);  // a mistake in them is one of the command line
+  arguments_of(request);  // an error in them is an error of the command line
   const auto prepare = [&]() -> std::function<int()> {
     text.compile(request.launch.kernel);
     return [&] { return run(text, request); };

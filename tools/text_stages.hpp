@@ -14,8 +14,8 @@
 
 namespace croton::text {
 
-/// Runs "all" groups of rules, or the one of that name, until nothing changes, without the rules that are `off`; each
-/// result is verified. ValueError for other names of groups.
+/// Runs "all" groups of rules, or the group with this name, until nothing changes, without the rules that are `off`;
+/// each result is verified. ValueError for other names of groups.
 expr::Graph rewrite(expr::Graph graph, std::string_view stage, bool special_values, rewrite::Fired& fired,
                     const std::vector<std::string_view>& off = {});
 

@@ -4,7 +4,7 @@
     python tools/theano_table.py --cache /tmp/suites --programs DIR --data DIR --markdown table.md
 
 The suites' sources come from the package index (tools/suites/README.md), those of the programs from a folder
-(docs/use/public_programs.md); without one the programs are left out, which the table says.
+(docs/use/public_programs.md); without one the programs are omitted, and the table says so.
 """
 import argparse
 import datetime

@@ -51,7 +51,7 @@ Element reference(double parameter, double gradient) {
   return e;
 }
 
-/// All tensors, one after the other in two noises: `values` has their parameters, `gradients` their gradients.
+/// All tensors, consecutive in two noises: `values` has their parameters, `gradients` their gradients.
 class Problem {
  public:
   Problem(const std::vector<Sizes>& shapes, std::int64_t size)

@@ -1,4 +1,4 @@
-// How results are compared with references in float64: on samples, as a loop over 10^8 elements on the host takes
+// Comparison of results with references in float64: on samples, because a loop over 10^8 elements on the host takes
 // longer than the workload.
 #pragma once
 
@@ -33,13 +33,13 @@ std::vector<std::int64_t> sampled(std::int64_t count, std::int64_t wanted);
 /// Computes the expected values of one row.
 using WantedRow = std::function<void(std::int64_t row, std::span<double> want)>;
 
-/// The error over as many rows as have about a million elements; infinite if the shape is not the expected one.
+/// The error over rows with about a million elements; infinite if the shape is wrong.
 double error_of_rows(const croton::Array& got, const croton::Sizes& shape, const WantedRow& want);
 
-/// The number of lines of a matrix that references add up.
+/// The number of rows of a matrix that references add.
 inline constexpr std::int64_t sampled_lines = 512;
 
-/// The same over about `wanted` elements of a vector or a number, which are computed one by one.
+/// The same for about `wanted` elements of a vector or a number, which are computed separately.
 double error_of_elements(const croton::Array& got, const croton::Sizes& shape,
                          const std::function<double(std::int64_t)>& want, std::int64_t wanted = 1 << 16);
 

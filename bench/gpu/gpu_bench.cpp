@@ -4,9 +4,9 @@
 //   croton_gpu_bench --profile a,b [--device cuda0] [--scale 1]
 //   croton_gpu_bench --list 1
 //
-// Prints a line of JSON for each thing as soon as it is known, so that a stopped run has printed its results so far:
-// first the versions, then the ceilings of the device, then the workloads. A result is checked before it is timed; one
-// that is wrong, or was not computed on the device, has an "error". The exit status is 1 if there was one.
+// Prints each result as a line of JSON as soon as possible, so that a stopped run has printed its results so far: first
+// the versions, then the ceilings of the device, then the workloads. A result is checked before it is timed; one that
+// is wrong, or was not computed on the device, has an "error". The exit status is 1 if there was one.
 //
 // With --profile it only calls each of the workloads four times, without checks and timing, for a profiler, and prints
 // the names of their kernels. With --list it prints the names of all workloads.
@@ -47,7 +47,7 @@ struct Options {
   std::int64_t scale = 1;
   bool ceilings = true;
   std::size_t copy_mib = 2048;
-  std::vector<std::string> profiled;  // instead of all else
+  std::vector<std::string> profiled;  // instead of timing
   bool list = false;
 };
 
@@ -56,7 +56,7 @@ void print(const Record& record) { std::cout << record.text() << std::endl; }
 /// The number of "cuda1"; none for other devices.
 int number_of(const std::string& device) { return device.starts_with("cuda") ? std::stoi("0" + device.substr(4)) : -1; }
 
-/// Waits for all work of a real device. A simulated one and the CPU are done when a call returns.
+/// Waits for all work of a real device. Calls on a simulated one and on the CPU return when the work is done.
 std::function<void()> wait_for(const std::string& device) {
   if (number_of(device) < 0 || ct::flag("cuda_simulator") != "0") return [] {};
   return [opened = cuda::Context::get(number_of(device))] { opened->synchronize(); };
@@ -101,7 +101,7 @@ void add_timing(const bench::Spread& timing, const std::string& prefix, Record& 
   record.add(prefix + "samples", timing.samples).add(prefix + "calls_per_sample", timing.calls_per_sample);
 }
 
-/// Throws if it is wrong or is not on the device.
+/// Throws if the result is wrong or is not on the device.
 void check_result(const bench::gpu::Work& work, const Options& options, Record& record) {
   for (int i = 1; i < work.checked_steps; ++i) work.step();
   const double error = work.error();
@@ -142,7 +142,7 @@ bool run_one(const std::string& name, const Options& options, const std::functio
   return good;
 }
 
-/// As a list in JSON, each once; names of kernels need no quoting.
+/// As a JSON list without duplicates; names of kernels need no quoting.
 std::string kernels_of(const ct::Function& step) {
   std::set<std::string> names;
   for (const ct::KernelInfo& kernel : step.kernels()) names.insert(kernel.name);
@@ -169,7 +169,7 @@ int run(const Options& options) {
     for (const std::string& name : bench::gpu::names()) std::cout << name << '\n';
     return 0;
   }
-  // Set by the library when a function is called; here they count before that.
+  // The library sets them when a function is called; here they must apply before that.
   cuda::set_toolkit(croton::base::config());
   cuda::set_driver_library(ct::flag("cuda_driver"));
   const bool measures = options.profiled.empty();

@@ -1,4 +1,4 @@
-// Layer normalisation with scale and shift, forwards and backwards.
+// Layer normalisation with scale and shift, forward and backward.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -84,7 +84,7 @@ double gradient_of_beta(const Inputs& in, std::int64_t column) {
   return sum;
 }
 
-/// The largest of the three.
+/// The largest of the three errors.
 double error_of_gradients(const Inputs& in, const std::vector<SharedVariable>& got) {
   std::vector<RowStatistics> rows;
   for (std::int64_t row = 0; row < in.rows; ++row) rows.push_back(in.statistics(row));

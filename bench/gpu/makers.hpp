@@ -17,7 +17,7 @@ inline constexpr double float_bytes = 4;
 /// A shared variable that a step writes, of this rank; it has no elements before the first.
 croton::SharedVariable written(int rank, const std::string& name);
 using Updates = std::vector<std::pair<croton::Variable, croton::Variable>>;
-/// A step that does the updates which `build` gives; building is timed.
+/// A step with the updates that `build` returns; building is timed.
 Work work_of(std::vector<croton::SharedVariable> results, const std::function<Updates()>& build);
 
 // elementwise.cpp

@@ -32,7 +32,7 @@ struct Mlp {
   Noise weights(std::size_t i) const {
     return Noise(weight_seed + i, -bounds[i], bounds[i], widths[i] * widths[i + 1]);
   }
-  /// The batch is 16 rows, over and over, so that a reference needs 16 rows: means over the batch are means over them.
+  /// The batch repeats 16 rows, so that a reference needs 16 rows: means over the batch are means over these.
   Noise inputs() const { return Noise(input_seed, -1, 1, distinct_rows * widths[0]); }
   std::vector<std::int64_t> targets() const {
     const Array drawn =
@@ -43,7 +43,7 @@ struct Mlp {
     }
     return targets;
   }
-  /// Of a step: each layer has a product forwards and two backwards, the first one only one.
+  /// For a step: each layer has one product in the forward pass and two in the backward pass, the first layer only one.
   double flop() const {
     double flop = 0;
     for (std::size_t i = 0; i < layers(); ++i) {
@@ -112,7 +112,7 @@ std::vector<DenseLayer> reference(const Mlp& mlp) {
   return layers;
 }
 
-/// Of the change since the first value, element by element: weights hardly move in a few steps.
+/// The error of the change since the first value, elementwise: weights hardly move in a few steps.
 template <class First>
 double error_of_change(const SharedVariable& variable, const Values& want, const First& first) {
   const Array got = variable.get_value(true);
@@ -149,7 +149,7 @@ Work training(const Mlp& mlp) {
   });
   work.flop = mlp.flop();
   work.checked_steps = mlp.checked_steps;
-  // Sums over the batch, one by one, round equal rows equally: up to 1.3e-4. TF32 moves units over zero: 1.5e-2.
+  // Sums over the batch in sequence round equal rows equally: up to 1.3e-4. TF32 moves units across zero: 1.5e-2.
   work.tolerance = 5e-4;
   work.error = [mlp, parameters] { return error_of(mlp, parameters); };
   return work;
@@ -157,7 +157,7 @@ Work training(const Mlp& mlp) {
 
 }  // namespace
 
-// The seeds of the inputs are those, among fifty, for which no hidden unit comes near zero in the checked steps: one
+// The seeds of the inputs are those, among fifty, for which no hidden unit is near zero in the checked steps: a unit
 // within rounding of it would be on for some programs and off for others, which changes weights by 4e-3 of their
 // change.
 

@@ -1,4 +1,4 @@
-// Inputs that cost little at any size: random numbers that are made once and then repeated.
+// Inputs that are cheap at any size: random numbers that are made once and then repeated.
 #pragma once
 
 #include <croton/array.hpp>
@@ -7,14 +7,14 @@
 
 namespace bench::gpu {
 
-/// U(seed, low, high) of README.md in float32, of which the first `largest_period` numbers come over and over. Making
-/// 10^8 different ones would take longer than all that is measured of them.
+/// U(seed, low, high) of README.md in float32, whose first `largest_period` numbers are repeated. Making 10^8 different
+/// ones would take longer than all measurements with them.
 class Noise {
  public:
   /// A prime, so that the rows of a matrix of any width differ.
   static constexpr std::int64_t largest_period = 4'194'301;
 
-  /// `size` is how many are needed; as many are made where that is less than the period.
+  /// `size` is the number of needed elements; only that many are made if it is less than the period.
   Noise(std::uint64_t seed, double low, double high, std::int64_t size);
   double operator()(std::int64_t i) const { return values_[i % period_]; }
   /// The elements from `first` on, in C order.

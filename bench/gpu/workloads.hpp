@@ -16,7 +16,7 @@ struct Work {
   croton::Function step;                        ///< without arguments and outputs
   std::vector<croton::SharedVariable> results;  ///< the outputs of a step
   double build_s = 0;                           ///< seconds for the graph and croton::function
-  double bytes = 0;                             ///< that a step must read and write at least; 0 where products count
+  double bytes = 0;                             ///< minimum of bytes that a step reads and writes; 0 if products count
   double flop = 0;                              ///< of matrix products
   /// How far the results are from a reference in float64 after `checked_steps` steps, over a sample (checks.hpp).
   std::function<double()> error;

@@ -34,7 +34,7 @@ def gradients(weights, x, targets, cross_entropy):
 
 
 def adam(weights):
-    """A function of the gradients that changes the weights."""
+    """Returns a function of the gradients that changes the weights."""
     import numpy as np
     means, squares, count = [np.zeros_like(w) for w in weights], [np.zeros_like(w) for w in weights], [0]
 
@@ -50,7 +50,7 @@ def adam(weights):
 
 
 def stepper(weights, cross_entropy):
-    """A function of (x, targets) that gives the loss and changes the weights."""
+    """Returns a function of (x, targets) that returns the loss and changes the weights."""
     update = adam(weights)
 
     def step(x, targets):

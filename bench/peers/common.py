@@ -24,7 +24,7 @@ TIMED = ["axpy_chain_1e3", "axpy_chain_1e6", "axpy_chain_1e7", "black_scholes", 
          "cnn_step", "lstm_forward", "lstm_step", *fits.SAMPLES, "call_arg", "call_shared"]
 RATES = {"mlp_step": 0.1, "logreg_step": 0.13, "lstm_step": 0.1}  # of gradient descent
 TRAINED = {*RATES, "cnn_step"}
-LOSSES_ALONE = {"cnn_step"}  # Adam's first steps are as large for tiny gradients as for others: a sign decides
+LOSSES_ALONE = {"cnn_step"}  # Adam's first steps are as large for tiny gradients: rounding changes signs
 CHECKED_STEPS = 3
 TOLERANCES = {"black_scholes": 1e-12, "mlp_step": 5e-4, "logreg_step": 1e-4, "cnn_step": 1e-4, "lstm_forward": 1e-4,
               "lstm_step": 1e-4, **dict.fromkeys(fits.SAMPLES, 1e-4), "matpow": 1e-4, "gemm_1000": 1e-4}
@@ -93,7 +93,7 @@ def inputs_of(name):
     if name == "layernorm_rows":
         return [], [uniform(302, -4, 4, 4096, 1024), uniform(303, 0.5, 1.5, 1024), uniform(304, -1, 1, 1024)]
     if name == "matpow":
-        bound = (3 / 1000)**0.5  # products of such matrices stay of the same size
+        bound = (3 / 1000)**0.5  # products of such matrices keep their size
         return [], [uniform(seed, -bound, bound, 1000, 1000) for seed in (901, 902)]
     if name == "mlp_step":
         weights = [uniform(seed, -0.05, 0.05, 1000, 1000) for seed in (502, 503)] + [uniform(504, -0.1, 0.1, 1000, 10)]
@@ -118,7 +118,7 @@ def inputs_of(name):
     raise KeyError(name)
 
 
-# ---- the work in NumPy: in float64 the reference of all, in float32 the work of peer_numpy.py
+# ---- the work in NumPy: in float64 the reference for all, in float32 the work of peer_numpy.py
 
 
 def fan_out(x, nodes, tanh):
@@ -135,15 +135,14 @@ def fan_out(x, nodes, tanh):
 
 
 def matpow(a, b):
-    """a^10 + b^10, written as nine products each."""
+    """a^10 + b^10, with nine products each."""
     p, q = a, b
     for _ in range(9):
         p, q = p @ a, q @ b
     return p + q
 
 
-# The code that is the same for every package whose arrays have operators; numpy_work has its own, without calls
-# between.
+# Code that is the same for every package whose arrays have operators; numpy_work has its own, without nested calls.
 PLAIN = {"reduce_sum_0": lambda x: x.sum(axis=0),
          "reduce_sum_1": lambda x: x.sum(axis=1),
          "reduce_sum_all": lambda x: x.sum(),
@@ -215,7 +214,7 @@ def layer_norm(x, gamma, beta, sqrt):
 
 
 def numpy_work(name, weights, inputs):
-    """A function that does the work once and returns the list of results."""
+    """Returns a function that does the work once and returns the list of results."""
     import numpy as np
     x = inputs[0]
     if name == "cnn_step":
@@ -245,7 +244,7 @@ def numpy_work(name, weights, inputs):
 
 
 def reference(name):
-    """The expected results of a peer; of a training step the first losses, then the weights after them; of a training
+    """The expected results of a peer; for a training step the first losses, then the weights after them; for a training
     the first losses and accuracies."""
     widen = lambda arrays: [a.astype("float64") if a.dtype == "float32" else a for a in arrays]
     weights, inputs = map(widen, inputs_of(name))
@@ -269,7 +268,7 @@ def status_mib(key):
 
 def forget_peak():
     """Releases free memory and resets VmHWM, so that the memory for making the inputs does not count."""
-    gc.collect()  # JAX releases NumPy's arrays only then
+    gc.collect()  # only this releases JAX's NumPy arrays
     ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/clear_refs", "w") as switch:
         switch.write("5")
@@ -279,7 +278,7 @@ def forget_peak():
 
 
 def worst_error(got, want):
-    """max|got - want| / max|want|, of the worst result."""
+    """max|got - want| / max|want|, for the worst result."""
     import numpy as np
     worst = 0.0
     for g, w in zip(got, want, strict=True):
@@ -314,7 +313,8 @@ def placed(name, place):
 
 
 def measure_memory(build, place, name, record):
-    """Before the inputs, with them, and the most while building and calling six times; the first result lives on."""
+    """Memory before the inputs, with them, and the peak while building and calling six times; the first result is
+    kept."""
     record["before_mib"] = status_mib("VmRSS")
     given = placed(name, place)
     forget_peak()
@@ -377,8 +377,8 @@ def run_one(options, build, place, name, record):
 
 
 def run(options, build, versions, import_s, place=lambda array: array, cannot=()):
-    """Prints the JSON object; the exit status is 1 if a workload failed. `place` makes a NumPy array one of the peer's,
-    `cannot` has the workloads that the peer has no means for."""
+    """Prints the JSON object; the exit status is 1 if a workload failed. `place` converts a NumPy array to the peer's,
+    `cannot` has the workloads that the peer does not support."""
     results = {}
     for name in options.workloads:
         record = results[name] = {}
@@ -387,7 +387,7 @@ def run(options, build, versions, import_s, place=lambda array: array, cannot=()
             continue
         try:
             run_one(options, build, place, name, record)
-        except Exception as error:  # one workload that fails is a result, and the others still run
+        except Exception as error:  # a failing workload is a result, and the others still run
             record["error"] = f"{type(error).__name__}: {error}"[:300]
         print(f"{options.peer}, threads {options.threads}, {name}: {json.dumps(record)}", file=sys.stderr, flush=True)
     text = json.dumps({"peer": options.peer, "threads": options.threads, "mode": options.mode, "import_s": import_s,

@@ -1,12 +1,12 @@
 """The trainings fit_mlp, fit_cnn and fit_tiny: their sizes and data for all peers, and the steps in NumPy.
 
-A training is a function `fit(rows)`: it trains on these samples, a batch after the other, and gives their mean loss
-and, of classes, the share that was right. Only kernels begin with given values; biases and beta begin with 0, gamma
-with 1. Run by itself it prints what the first steps must give, which bench/reference.cpp has as numbers.
+A training is a function `fit(rows)`: it trains on these samples, batch by batch, and returns their mean loss and, for
+classes, the accuracy. Only kernels begin with given values; biases and beta begin with 0, gamma with 1. As a program it
+prints the expected results of the first steps, which bench/reference.cpp contains.
 """
 import cnn
 
-SAMPLES = {"fit_mlp": 2048, "fit_cnn": 512, "fit_tiny": 1024}  # of an epoch
+SAMPLES = {"fit_mlp": 2048, "fit_cnn": 512, "fit_tiny": 1024}  # per epoch
 BATCH = {"fit_mlp": 32, "fit_cnn": 32, "fit_tiny": 1}
 KEPT, EPSILON = 0.9, 1e-3  # of batch normalisation: the momentum of the running averages, and epsilon of the variance
 
@@ -87,7 +87,7 @@ def normalise(z, gamma, beta, moving):
 
 
 def normalise_back(d, normal, scale):
-    """(by z, by gamma, by beta)"""
+    """Gradients with respect to (z, gamma, beta)."""
     by_gamma, by_beta = (d * normal).sum(axis=0), d.sum(axis=0)
     return scale * (d - (by_beta + normal * by_gamma) / d.dtype.type(len(d))), by_gamma, by_beta
 
@@ -135,7 +135,7 @@ def trainer(name, kernels, inputs, cross_entropy):
 
 
 def first_steps(name, fit, count):
-    """The losses and shares of right answers of the first steps, in the order of the samples."""
+    """The losses and accuracies of the first steps, in the order of the samples."""
     import numpy as np
     steps = [fit(rows) for rows in np.arange(count * BATCH[name]).reshape(count, -1)]
     return [list(values) for values in zip(*steps)]

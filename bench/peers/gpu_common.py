@@ -1,9 +1,9 @@
 """Shared code of the peers on a GPU: options, timing, checks, the lines of JSON that they print.
 
 The rules are those of croton_gpu_bench (bench/README.md, "On a GPU"). A peer calls `start(name, package)`, makes a
-`Peer` and gives it to `run(options, versions, peer)`. With --wait it first prepares all its workloads, prints a line
-with "ready" and times nothing before it has read a line: so several programs can compile at the same time and measure
-one after another. A line that comes earlier ends the preparation.
+`Peer` and passes it to `run(options, versions, peer)`. With --wait it first prepares all its workloads, prints a line
+with "ready" and times nothing before it has read a line, so that several programs can compile at the same time and
+measure in turn. An earlier line ends the preparation.
 """
 import argparse
 import dataclasses
@@ -22,7 +22,7 @@ def show(**fields):
 
 
 def start(program, package):
-    """The options of the command line; ends the program where the package is missing."""
+    """The options of the command line; exits if the package is missing."""
     parser = argparse.ArgumentParser(description=f"the workloads of bench/README.md, 'On a GPU', on {program}")
     parser.add_argument("--workloads", type=lambda text: text.split(","), help="default: all that the peer has")
     parser.add_argument("--variants", type=lambda text: text.split(","), help="default: all that the peer has")
@@ -41,8 +41,8 @@ def start(program, package):
 @dataclasses.dataclass
 class Peer:
     """One package. `place(array)` copies a NumPy array to the device. `build(kind, variant, weights, inputs)` returns
-    `(step, results)`: `step()` starts the work once, `results()` gives the list of what it computed, on the device. It
-    may keep the inputs, which other variants read too, and owns the weights. `take(array, index)` gives rows along the
+    `(step, results)`: `step()` starts the work once, `results()` returns the list of its results, on the device. It may
+    keep the inputs, which other variants read too, and owns the weights. `take(array, index)` returns rows along the
     first axis (None: everything) as a NumPy array."""
     variants: list
     kinds: set
@@ -88,7 +88,7 @@ def timing(step, wait, budget):
 
 
 def largest_error(peer, wants, results):
-    """Of the worst result; infinite where a shape is not the one expected."""
+    """The error of the worst result; infinite if a shape is wrong."""
     errors = [want.error(peer.take(result, want.index)) if tuple(result.shape) == want.shape else math.inf
               for want, result in zip(wants, results, strict=True)]
     return max(errors)
@@ -115,8 +115,7 @@ def message(error):
 
 
 def prepared(options, peer):
-    """(name, variant, step, record) of each pair, in order. One that fails is a result too, and the others still
-    run."""
+    """(name, variant, step, record) of each pair, in order. A failing one is a result too, and the others still run."""
     import gpu_workloads  # here, as it needs NumPy
     from gpu_samples import array_of
     for name in options.workloads or gpu_workloads.WORKLOADS:
@@ -155,7 +154,7 @@ def prepared_before(options, peer):
     for name, variant, step, record in prepared(options, peer):
         show(program=options.program, workload=name, variant=variant, prepared=True, **record)
         pairs.append((name, variant, step, record))
-        if select.select([sys.stdin], [], [], 0)[0]:  # the line has come: the prepared workloads are timed
+        if select.select([sys.stdin], [], [], 0)[0]:  # the line has arrived: the prepared workloads are timed
             break
     else:
         show(program=options.program, ready=True)

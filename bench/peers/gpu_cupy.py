@@ -1,4 +1,4 @@
-"""CuPy on a GPU: elementwise work under cupy.fuse, the rest as one writes it. It has no gradients, so no training."""
+"""CuPy on a GPU: elementwise work under cupy.fuse, the rest in plain CuPy. It has no gradients, so no training."""
 import gpu_common as common
 
 options = common.start("cupy", "cupy")

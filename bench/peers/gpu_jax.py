@@ -1,4 +1,4 @@
-"""JAX on a GPU: every workload is one function under jax.jit; training gives the memory of its old state away."""
+"""JAX on a GPU: every workload is one function under jax.jit; training donates the memory of its old state."""
 import os
 
 import gpu_common as common
@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 import gpu_workloads
 
-jax.config.update("jax_default_matmul_precision", "highest")  # float32 products in float32, as all programs here
+jax.config.update("jax_default_matmul_precision", "highest")  # float32 products in float32, as in all programs here
 
 
 def layer_norm(x, gamma, beta):
@@ -56,7 +56,7 @@ def adam_step(state, *gradients):
 
 
 def trained(function, first, inputs):
-    """A step, and the state as it is now."""
+    """A step, and the current state."""
     compiled, state = jax.jit(function, donate_argnums=0), [first]
 
     def step():

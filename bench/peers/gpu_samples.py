@@ -1,4 +1,4 @@
-"""Inputs and checks of the workloads on a GPU: arrays that cost little to make, and samples of the expected results.
+"""Inputs and checks of the workloads on a GPU: arrays that are cheap to make, and samples of the expected results.
 
 At full size both would otherwise take longer than the measured work. bench/gpu/noise.hpp and checks.hpp do the same.
 """
@@ -45,7 +45,7 @@ class Noise:
         return self.take(np.arange(self.shape[0])[:, None] * self.shape[1] + index)
 
     def row_sums(self, power=1):
-        """Of each row of a matrix the sum of its elements or of their squares, by running sums over one period."""
+        """For each row of a matrix the sum of its elements or of their squares, from running sums over one period."""
         values = piece(*self.key)
         running = np.concatenate([[0], np.cumsum(values[:len(values) // 2].astype("float64")**power)])
         whole, period = running[-1], len(running) - 1
@@ -54,8 +54,8 @@ class Noise:
 
 
 class Want:
-    """One expected result: its shape, and in float64 the rows `index` along its first axis (None: all of it). If
-    `first` is given, errors are relative to the change since then."""
+    """One expected result: its shape, and in float64 the rows `index` along its first axis (None: all rows). If `first`
+    is given, errors are relative to the change since then."""
 
     def __init__(self, shape, index, values, first=None):
         self.shape, self.index, self.values, self.first = shape, index, values, first
@@ -69,7 +69,7 @@ class Want:
 
 class Problem:
     """`inputs` are only read, `weights` (the parameters of training) are updated; both are Noise or arrays. `want()`
-    gives a Want for each result after `steps` steps."""
+    returns a Want for each result after `steps` steps."""
 
     def __init__(self, inputs, want, weights=(), steps=1, tolerance=1e-5):
         self.inputs, self.weights, self.want, self.steps, self.tolerance = inputs, weights, want, steps, tolerance
@@ -80,10 +80,10 @@ def array_of(given):
 
 
 def sampled(count, wanted):
-    """About `wanted` of the positions below `count`: 0 and on by an odd step, and the last one."""
+    """About `wanted` of the positions below `count`: from 0 by an odd step, and the last one."""
     return np.unique(np.append(np.arange(0, count, max(1, count // wanted) | 1), count - 1))
 
 
 def sampled_rows(shape):
-    """Rows of about a million elements together; of a vector 65,536 elements."""
+    """Rows with about a million elements in total; of a vector 65,536 elements."""
     return sampled(shape[0], max(1, (1 << 20) // math.prod(shape[1:])) if len(shape) > 1 else 1 << 16)

@@ -11,8 +11,8 @@ import torch.nn.functional as F
 
 import gpu_workloads
 
-torch.set_float32_matmul_precision("highest")  # float32 products in float32, as all programs here
-torch.set_grad_enabled(False)  # torch.func works all the same
+torch.set_float32_matmul_precision("highest")  # float32 products in float32, as in all programs here
+torch.set_grad_enabled(False)  # torch.func works nevertheless
 device = "cuda" if torch.cuda.is_available() else "cpu"
 
 MODES = {"compile": "default", "reduce-overhead": "reduce-overhead", "max-autotune": "max-autotune",
@@ -41,7 +41,7 @@ EXPRESSIONS = {"copy": torch.clone,
 
 
 def eager_layer_norm_grad(x, gamma, beta, dy):
-    """Only the backward pass: the statistics of rows are those of one forward pass."""
+    """Only the backward pass: the statistics of rows are from one forward pass."""
     with torch.enable_grad():
         parameters = [a.detach().requires_grad_() for a in (x, gamma, beta)]
         y = layer_norm(*parameters)
@@ -144,7 +144,7 @@ def product_ceiling(dtype, n=8192):
 
 
 def ceilings():
-    """Only together with the workload of large products, so that only one of several processes measures it."""
+    """Only with the workload of large products, so that only one of several processes measures it."""
     if device == "cuda" and options.scale == 1 and "mlp_big" in (options.workloads or gpu_workloads.WORKLOADS):
         product_ceiling(torch.bfloat16)
 

@@ -19,7 +19,7 @@ def part(size, scale):
 
 
 def rowwise(inputs, function, tolerance=1e-5):
-    """A problem whose result has the shape of its inputs, each row of it depending on the same row of theirs."""
+    """A problem whose result has the shape of its inputs, where each row depends on the same rows of the inputs."""
     shape = inputs[0].shape
     index = sampled_rows(shape)
     return Problem(inputs, lambda: [Want(shape, index, function(*(x.rows(index) for x in inputs)))],
@@ -115,7 +115,7 @@ def adam(scale):
         after = [adam_steps(p, g.rows(index), steps) for p, g, index in zip(first, gradients, indices)]
         return [Want(shape, index, values[kind], start if kind == 0 else None)
                 for kind in range(3) for shape, index, values, start in zip(shapes, indices, after, first)]
-    # Whoever computes 1 - 0.999^t in float32 is off by up to 3e-5 in the first step.
+    # Programs that compute 1 - 0.999^t in float32 are off by up to 3e-5 in the first step.
     return Problem(gradients, want, parameters, steps, tolerance=1e-4)
 
 
@@ -130,8 +130,8 @@ def adam_steps(parameter, gradient, steps):
 
 
 def mlp(scale, batch, widths, bounds, seeds, biases, steps):
-    """The weights, then the biases if there are any. The batch is 16 rows over and over, so that a reference needs
-    only these."""
+    """The weights, then the biases if there are any. The batch repeats 16 rows, so that a reference needs only
+    these."""
     distinct = 16
     batch = max(1, batch // scale // distinct) * distinct
     widths = [max(10, width // scale) for width in widths]
@@ -148,7 +148,7 @@ def mlp(scale, batch, widths, bounds, seeds, biases, steps):
         index = [sampled(len(p), 64 if p.ndim > 1 else 1 << 16) for p in values]
         first = [p.rows(i) if isinstance(p, Noise) else p[i] for p, i in zip((*weights, *offsets), index)]
         return [Want(p.shape, i, p[i], start) for p, i, start in zip(values, index, first)]
-    # Sums over the batch, one by one, round equal rows equally: up to 1.3e-4. TF32 moves units over zero: 1.5e-2.
+    # Sums over the batch in sequence round equal rows equally: up to 1.3e-4. TF32 moves units across zero: 1.5e-2.
     return Problem([x, np.resize(targets, batch)], want, [*weights, *offsets], steps, tolerance=5e-4)
 
 

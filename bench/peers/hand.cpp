@@ -1,12 +1,12 @@
-// axpy_chain, black_scholes, softmax_rows and transpose_add written by hand, as a programmer would who cares for speed:
-// one fused loop, vectorised by the compiler with the C library's vector functions, or tiles that fit the caches. And
-// the limits of the machine's memory: for every workload the time to read as many bytes as its inputs have and to write
-// as many as its results have.
+// axpy_chain, black_scholes, softmax_rows and transpose_add written by hand for speed: one fused loop, vectorised by
+// the compiler with the C library's vector functions, or tiles that fit the caches. Also the limits of the machine's
+// memory: for every workload the time to read as many bytes as its inputs have and to write as many as its results
+// have.
 //
 //   c++ -std=c++20 -O3 -march=native -ffast-math -fopenmp hand.cpp -o hand && ./hand [THREADS [SECONDS [reduced]]]
 //
-// "median_s" writes each result into memory that the allocator gives (as the other programs do), "reused_s" always into
-// the same. `reduced` leaves out the largest sizes.
+// "median_s" writes each result to memory from the allocator (as the other programs do), "reused_s" always to the same
+// memory. `reduced` omits the largest sizes.
 #include <omp.h>
 #include <sys/mman.h>
 
@@ -47,7 +47,7 @@ Buffer<T> buffer(std::int64_t count) {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-/// Of samples of at least 2 ms, the fastest first.
+/// The times of samples of at least 2 ms, the fastest first.
 std::vector<double> sorted_seconds(const std::function<void()>& call, double budget) {
   call();
   double start = now();
@@ -68,7 +68,7 @@ double median_seconds(const std::function<void()>& call, double budget) {
   return samples[samples.size() / 2];
 }
 
-/// SplitMix64, as README.md says.
+/// SplitMix64, as in README.md.
 template <class T>
 Buffer<T> uniform(std::uint64_t seed, std::int64_t count, double low, double high) {
   Buffer<T> values = buffer<T>(count);
@@ -102,7 +102,7 @@ void black_scholes(double* y, const double* spots, const double* strikes, const 
   }
 }
 
-/// By tiles, each transposed within the first-level cache.
+/// In tiles, each transposed within the first-level cache.
 void transpose_add(float* y, const float* x) {
   constexpr std::int64_t tile = 32;
 #pragma omp parallel for collapse(2) schedule(static)
@@ -138,7 +138,7 @@ void softmax_rows(float* y, const float* x) {
 
 double axpy_reference(double v) { return std::tanh(1.5 * v + 0.25) / (1 + std::exp(-v)) + std::exp(-v * v); }
 
-/// Without a logarithm of a quotient, erf, or a put by way of the call, as the loop has them.
+/// Without a logarithm of a quotient, without erf, and with the put computed directly, as in the loop.
 double black_scholes_reference(double spot, double strike, double time, bool call) {
   const double spread = volatility * std::sqrt(time);
   const double upper = (std::log(spot) - std::log(strike) + rate * time) / spread + spread / 2;

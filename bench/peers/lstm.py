@@ -1,7 +1,7 @@
 """The LSTM of lstm_forward and lstm_step in NumPy: the input's product for all steps at once, the rest step by step.
 
-weights: w (features, 4 size), u (size, 4 size), b (4 size), with the gates i, f, c and o side by side; x is (batch,
-time, features).
+weights: w (features, 4 size), u (size, 4 size), b (4 size), with the gates i, f, c and o in adjacent columns; x is
+(batch, time, features).
 """
 
 
@@ -32,7 +32,7 @@ def forward(weights, x):
 
 
 def gradients(weights, x, target):
-    """(loss, those by w, u and b) of loss = mean((h - target)^2), h being the last state."""
+    """(loss, gradients with respect to w, u and b) for loss = mean((h - target)^2), where h is the last state."""
     import numpy as np
     w, u, b = weights
     passed = run(weights, x)

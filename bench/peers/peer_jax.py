@@ -1,4 +1,4 @@
-"""JAX on the CPU: every workload is one function under jax.jit, and steps give their weights' memory away."""
+"""JAX on the CPU: every workload is one function under jax.jit, and steps donate their weights' memory."""
 import os
 import time
 
@@ -60,7 +60,7 @@ def cnn_loss(weights, x, targets):
 
 
 def adam(weights, means, squares, count, slopes):
-    """All of these after a step."""
+    """All parameters after a step."""
     count = count + 1
     rate = cnn.rate_at(count, jnp.sqrt)
     means = [m + (1 - cnn.BETA_1) * (g - m) for m, g in zip(means, slopes)]

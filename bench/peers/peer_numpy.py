@@ -1,4 +1,4 @@
-"""NumPy as one writes it: an array per operation."""
+"""Plain NumPy: an array per operation."""
 import time
 
 import common

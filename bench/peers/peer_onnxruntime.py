@@ -15,7 +15,7 @@ from onnx import TensorProto, helper
 
 
 class Model:
-    """A graph of float32 values that grows by a node at a time."""
+    """A graph of float32 values that is extended by a node at a time."""
 
     def __init__(self, inputs):
         self.nodes, self.constants = [], []
@@ -23,7 +23,7 @@ class Model:
                        for i, array in enumerate(inputs)]
 
     def add(self, op, *operands, result=0, **attributes):
-        """The value is the node's result of that number; those in front of it are left out."""
+        """The value is the node's result with this number; earlier results are omitted."""
         name = f"v{len(self.nodes)}"
         names = [v.name for v in operands]
         self.nodes.append(helper.make_node(op, names, [""] * result + [name], **attributes))
@@ -44,7 +44,7 @@ class Model:
 
 
 class Value:
-    """A name in a model, with the operators that the workloads are written in."""
+    """A name in a model, with the operators that the workloads use."""
 
     def __init__(self, model, name):
         self.model, self.name = model, name

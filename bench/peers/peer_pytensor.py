@@ -1,4 +1,4 @@
-"""PyTensor, the heir of Theano, with its two linkers: numba, and C++ by way of a compiler."""
+"""PyTensor, the successor of Theano, with its two linkers: numba, and C++ with a compiler."""
 import os
 import time
 
@@ -43,7 +43,7 @@ def lstm(x, w, u, b):
 
 def cnn_loss(weights, x, targets):
     kernel, bias, dense, dense_bias = weights
-    # PyTensor 3 has no convolution of images: nine shifted ones, which it fuses.
+    # PyTensor 3 has no convolution of images: the peer adds nine shifted images, which it fuses.
     rows, columns = x.shape[1] - 2, x.shape[2] - 2
     laid = sum(x[:, i:i + rows, j:j + columns] * kernel[i, j, 0] for i in range(3) for j in range(3))
     active = pt.maximum(laid + bias, 0)
@@ -53,7 +53,7 @@ def cnn_loss(weights, x, targets):
 
 def cnn_training(weights, inputs):
     weights = [pytensor.shared(w, borrow=True) for w in weights]
-    # The one channel broadcasts only where its size is stated.
+    # The single channel broadcasts only if its size is static.
     x, targets = pt.TensorType("float32", shape=(None, None, None, 1))(), symbols(inputs)[1]
     loss = cnn_loss(weights, x, targets)
     step = pytensor.function([x, targets], loss, updates=adam(loss, weights))
@@ -73,12 +73,12 @@ def adam(loss, weights):
 
 
 def convolved(x, kernel, side, channels, size):
-    """A product whose rows are the windows of 3 x 3, two apart: `side` pixels make `size` windows along an axis."""
+    """A product whose rows are the windows of 3 x 3, two apart: `side` pixels have `size` windows along an axis."""
     place = np.arange(side * side * channels).reshape(side, side, channels)
     end = 2 * size - 1
     under = np.stack([place[i:i + end:2, j:j + end:2] for i in range(3) for j in range(3)], axis=2).ravel()
     flat = kernel.reshape((-1, kernel.shape[3]))
-    # Numba takes minutes to compile the gradient of nine slices side by side.
+    # Numba takes minutes to compile the gradient of nine concatenated slices.
     return x.reshape((x.shape[0], -1))[:, under].reshape((-1, flat.shape[0])) @ flat  # (batch * windows, filters)
 
 

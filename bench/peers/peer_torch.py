@@ -11,7 +11,7 @@ import torch
 
 import_s = time.perf_counter() - start
 torch.set_num_threads(options.threads)
-torch.set_grad_enabled(False)  # torch.func.grad_and_value works all the same
+torch.set_grad_enabled(False)  # torch.func.grad_and_value works nevertheless
 compiled = torch.compile if options.variant == "compile" else lambda function: function
 
 EXPRESSIONS = {"axpy_chain": lambda x: torch.tanh(1.5 * x + 0.25) * torch.sigmoid(x) + torch.exp(-x * x),
@@ -45,7 +45,8 @@ def lstm_loss(weights, x, targets):
 
 
 def lstm_module(weights):
-    """PyTorch's own layer: the same order of gates, the weights of a gate in rows, and a second bias, which stays 0."""
+    """PyTorch's own layer: the same order of gates, the weights of a gate in rows, and a second bias, which remains
+    0."""
     w, u, b = weights
     module = torch.nn.LSTM(*w.shape[:1], len(u), batch_first=True)
     for parameter, values in zip(module.parameters(), (w.T, u.T, b, torch.zeros_like(b))):

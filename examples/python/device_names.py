@@ -5,7 +5,7 @@ import croton
 
 
 def find(name):
-    """The device of that name, or None."""
+    """The device with this name, or None."""
     return next((d for d in croton.devices() if d.name == ("cpu" if name == "cpu0" else name)), None)
 
 

@@ -37,7 +37,7 @@ def powers(a, b, n, first, second, host, name):
 
 
 def timed(f):
-    """(result, seconds): the best of three calls, after one that is not counted."""
+    """(result, seconds): the best of three calls, after a first one that does not count."""
     result, best = f(), None
     for _ in range(3):
         start = time.perf_counter()

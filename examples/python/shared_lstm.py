@@ -30,7 +30,7 @@ def make_texts():
 def build(first, second, host):
     """(weights, encode, train)."""
     nn.set_seed(2)
-    with croton.change_flags(device=first):  # where the weights are made
+    with croton.change_flags(device=first):  # the weights are made on this device
         reader, hidden, guess = nn.LSTM(64), nn.Dense(32, "tanh"), nn.Dense(1)
         reader.build((LENGTH, CHARACTERS))
         hidden.build((128,))
@@ -47,7 +47,7 @@ def build(first, second, host):
             loss = nn.BinaryCrossentropy(from_logits=True)(same, guess(hidden(both)))
             loss.name = "loss"
         weights = [w for layer in (reader, hidden, guess) for w in layer.trainable_weights]
-        with croton.device_scope(first):  # the updates are made where the weights are
+        with croton.device_scope(first):  # the updates are made on the device of the weights
             updates = nn.Adam(learning_rate=3e-3).minimize(loss, weights)
             return (weights, croton.function([a, b], both, name="encode"),
                     croton.function([a, b, same], loss, updates=updates, name="train"))

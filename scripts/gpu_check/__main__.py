@@ -1,7 +1,7 @@
 """Checks Croton on a machine with an NVIDIA GPU, in three tiers: smoke, suite, bench (docs/internals/gpu_check.md).
 
-Writes gpu_check.jsonl (every result, when it is known), gpu_check.md (a page of them) and gpu_check.log (what programs
-printed) to $OUT, else to bench/results/. The exit status is 0 if everything that was reached has passed.
+Writes gpu_check.jsonl (every result, as soon as it is known), gpu_check.md (a page of them) and gpu_check.log (the
+output of programs) to $OUT, else to bench/results/. The exit status is 0 if everything that was reached has passed.
 """
 import stopping  # before all others
 
@@ -29,7 +29,7 @@ from refused import Refused
 
 
 def without_paths(flags):
-    """Flags as reports show them: of a path the last part, and nothing of where kernels are cached."""
+    """Flags as reports show them: only the last part of a path, and not the folder of cached kernels."""
     shown = lambda flag: flag.partition("=")[0] + "=" + os.path.basename(flag) if "=/" in flag else flag
     return ",".join(shown(flag) for flag in flags.split(",") if not flag.startswith("cache_dir="))
 
@@ -87,7 +87,7 @@ def check(options, work):
     identity = {"commit": chosen.commit, "pack": chosen.pack, "gpu": gpu, "device": options.device,
                 "flags": without_paths(",".join(filter(None, [os.environ.get("CROTON_FLAGS"), options.flags]))),
                 "small": options.small}
-    # A command that follows another into the same folder continues from there.
+    # A command that follows another into the same folder continues its results.
     there = os.path.join(options.out, "gpu_check.jsonl")
     resumed = [path for path in options.resume if os.path.abspath(path) != os.path.abspath(there)]
     resumed += [there] if os.path.exists(there) else []
@@ -101,7 +101,7 @@ def check(options, work):
                       ",".join(filter(None, [*flags, *named, options.flags])), work)
 
     def finish(signal):
-        kept.lock.acquire()  # for ever: processes that end now have not failed
+        kept.lock.acquire()  # forever: processes that end now have not failed
         end_all()
         kept.add("stopped", why=f"by {signal}")
         kept.write_page()
@@ -118,7 +118,7 @@ def check(options, work):
 
 
 def show_page(options):
-    """Prints the page of the files that are named, else of those in the folder of results."""
+    """Prints the page of the given files, or else of those in the folder of results."""
     paths = options.resume or [os.path.join(options.out, "gpu_check.jsonl")]
     for path in paths:
         if not os.path.isfile(path):
@@ -128,7 +128,7 @@ def show_page(options):
         raise Refused(why)
     try:
         print(page.markdown(found), flush=True)
-    except BrokenPipeError:  # who reads it has read enough
+    except BrokenPipeError:  # the reader of the output has stopped
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
@@ -152,7 +152,7 @@ def run():
 def main():
     try:
         return run()
-    except (Refused, OSError) as error:  # a slip, nothing to run, or nowhere to write
+    except (Refused, OSError) as error:  # an invalid command line, nothing to run, or no place to write
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
 

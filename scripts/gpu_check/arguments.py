@@ -110,10 +110,10 @@ def peers_of(paths):
 
 
 def only_known_names(options, programs):
-    """Refuses tests and workloads that the programs do not have."""
+    """Rejects tests and workloads that the programs do not have."""
     if options.tests or "suite" in limits(options):
         only_known("--tests", options.tests, [SANITIZERS, *(t["name"] for t in suite.select(programs.tests(), None))])
-    # Where they cannot be listed, the benchmark says why.
+    # If they cannot be listed, the benchmark reports the reason.
     if options.workloads and programs.workloads():
         only_known("--workloads", options.workloads, programs.workloads())
 
@@ -127,7 +127,7 @@ def narrowed(options, tier):
 
 
 def limits(options):
-    """Seconds at most of each tier to run."""
+    """The time limit of each tier in seconds."""
     if options.tier != "all":
         return {options.tier: options.limit or TIERS[options.tier].LIMIT}
     return {name: tier.LIMIT for name, tier in TIERS.items()}

@@ -24,8 +24,8 @@ def caches(folder):
 
 
 def ours(context, run, workloads, deadline):
-    """One round of Croton, in as many processes as it takes: one that loses its device, or its life, spoils no other
-    workload than the one that it was in."""
+    """One round of Croton, in as many processes as necessary: a process that loses its device, or dies, only affects
+    the workload in which this happens."""
     left = lambda: [w for w in workloads if not context.records.is_done("bench", f"{run} {w}")]
     while (wanted := left()) and deadline.left() >= LEAST_S:
         done = one_process(context, run, wanted, deadline)

@@ -9,7 +9,7 @@ def one_line(text, most=300):
 
 
 def failures_of(case):
-    """A line for each failure, with the test's message; of paths the last part."""
+    """A line for each failure, with the test's message; paths are shortened to their last part."""
     said = []
     for element in case.iter():
         if element.tag == "Info":

@@ -13,7 +13,7 @@ class Context:
     log: Log
     options: object  # of the command line
     gpus: list       # output of nvidia-smi at the start
-    flags: str       # of Croton, for every program: the kernel cache, tools that were named, --flags
+    flags: str       # for Croton, in every program: the kernel cache, named tools, --flags
     folder: str      # for files of programs; removed at the end
 
     @property

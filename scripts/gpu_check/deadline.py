@@ -1,4 +1,4 @@
-"""The time that is left."""
+"""Limits of time."""
 import time
 
 

@@ -1,4 +1,4 @@
-"""A digest of all that programs and tests are made of, by which a pack that is older than the tree is noticed."""
+"""A digest of the sources of all programs and tests, by which a pack that is older than the tree is noticed."""
 import hashlib
 import os
 import sys

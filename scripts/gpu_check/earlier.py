@@ -1,13 +1,13 @@
-"""Lines of earlier runs: which of them are whole, which count for a run, and which of those are tried again."""
+"""Lines of earlier runs: which ones are complete, which count for a run, and which items are tried again."""
 import json
 
 import page
 
 KEPT = {"result", "measured", "library", "verdict", "versions", "tier"}
 CEILINGS = "ceilings of copy and of products"  # a check of smoke that measures
-# Results that are about the check itself. They say nothing of the device, and end with the run that they are of.
+# Results about the check itself. They do not describe the device, and end with their run.
 OWN = ["the check itself", "list of checks", "tests", "workloads"]
-REPLACED = "replaced"  # the status of a result in whose place there are others now, of other names
+REPLACED = "replaced"  # the status of a result that other results, with other names, replace
 
 NUMBER = (int, float)
 NEEDED = {"run": {"date": str, "identity": dict}, "result": {"tier": str, "name": str, "status": str},
@@ -18,7 +18,7 @@ IDENTITY = {"commit": "commit", "pack": "pack", "gpu": "GPU or driver", "device"
             "small": "sizes"}
 COUNTERS = ["bytes_read", "bytes_written", "dram_percent", "sm_percent", "warps_percent", "instructions", "registers",
             "blocks", "threads"]
-# The fields that a record has together with the first one.
+# The fields that a record has if it has the first one.
 TOGETHER = [("median_s", {"median_s": NUMBER, "p10_s": NUMBER, "p90_s": NUMBER, "first_call_s": NUMBER, "workload": str}),
             ("synced_median_s", {"synced_median_s": NUMBER, "synced_p10_s": NUMBER, "synced_p90_s": NUMBER}),
             ("median", {"median": NUMBER, "p10": NUMBER, "p90": NUMBER, "unit": str, "ceiling": str}),
@@ -41,7 +41,7 @@ def whole(record):
 
 
 def read(path):
-    """The records of a file. Lines that are not whole, as of a run that was killed, are passed over."""
+    """The records of a file. Incomplete lines, for example of a run that was killed, are skipped."""
     found = []
     with open(path, errors="replace") as file:
         for line in file:
@@ -60,8 +60,8 @@ def is_measured(record):
 
 
 def counted(record, there):
-    """The record as it counts for a later run, or None. `there`: on the same card since the same start of its machine,
-    as figures of two are not compared: what was measured elsewhere is to be measured."""
+    """The record as it counts for a later run, or None. `there`: whether it is from the same card since the same start
+    of its machine, because figures of two cards are not compared: other measurements are repeated."""
     if record["record"] not in KEPT or (record.get("name") in OWN and record.get("status") == "failed"):
         return None
     if is_measured(record) and not there:
@@ -84,7 +84,8 @@ def differences(one, other):
 
 
 def taken(path, run):
-    """({key: record} of the records of a file that count for this run, and in words how many, or why none)"""
+    """({key: record} of the records of a file that count for this run, and a text with their number, or the reason why
+    there are none)"""
     lines, found, was = read(path), {}, None
     runs = [record for record in lines if record["record"] == "run"]
     same = [r for r in runs if not differences(r["identity"], run["identity"])]

@@ -7,12 +7,12 @@ FLAGS = {"nvrtc": "cuda_nvrtc", "cublaslt": "cuda_blaslt", "cudnn": "cuda_dnn", 
 
 
 def parts_in(output):
-    """By name; a line that was cut is left out."""
+    """The findings by name; an incomplete line is omitted."""
     return {part["part"]: part for part in map(objects, output.splitlines()) if "part" in part and "state" in part}
 
 
 def examine(context, limit):
-    """The doctor's parts by name. Paths go to the terminal, versions and kinds of places to the report."""
+    """The doctor's parts by name. Paths are shown on the terminal, versions and kinds of places in the report."""
     done = context.run("doctor", [context.programs.path("croton"), "doctor", "--json"], limit, context.env())
     parts = parts_in(done.output)
     for part in parts.values():
@@ -27,6 +27,6 @@ def examine(context, limit):
 
 
 def path_of(context, name, limit):
-    """Where Croton finds a tool, or None."""
+    """The place where Croton finds a tool, or None."""
     done = context.run("doctor", [context.programs.path("croton"), "doctor", "--json"], min(20, limit), context.env())
     return parts_in(done.output).get(name, {}).get("path")

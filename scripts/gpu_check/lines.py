@@ -3,7 +3,7 @@ import json
 
 
 def objects(line):
-    """The object that the line is; an empty one for other lines, and for one that was cut."""
+    """The object on the line; an empty one for other lines, and for an incomplete one."""
     try:
         found = json.loads(line) if line.startswith("{") else {}
     except ValueError:

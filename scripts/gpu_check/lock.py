@@ -6,7 +6,7 @@ from refused import Refused
 
 
 def lock(folder):
-    """Makes the folder, and holds it until this process has ended, however it ends."""
+    """Makes the folder, and holds its lock until this process has ended, in any way."""
     os.makedirs(folder, exist_ok=True)
     held = os.open(folder, os.O_RDONLY)
     try:

@@ -13,7 +13,7 @@ GPU_FIELDS = ["name", "driver_version", "memory.total", "compute_mode", "mig.mod
 PACKAGES = ["numpy", "torch", "triton", "jax", "jaxlib", "cupy-cuda13x", "cupy-cuda12x"]
 
 
-hung = []  # programs that gave no answer: they are not asked again
+hung = []  # programs that did not answer: they are not called again
 
 
 def gpus(named, limit):
@@ -31,7 +31,7 @@ def gpus(named, limit):
 
 
 def session(found):
-    """Tells this GPU in this session of its machine from others, and names neither."""
+    """An identity of this GPU in this session of its machine, which names neither."""
     boot = first_match("/proc/sys/kernel/random/boot_id", "") or ""
     return hashlib.sha256((boot + "".join(gpu.get("uuid", "") for gpu in found)).encode()).hexdigest()[:8]
 

@@ -16,7 +16,7 @@ def show(seconds):
 
 
 def spread(row, prefix=""):
-    """The median, and the distance of the tenths from it where over 3 %."""
+    """The median, and the distance of the deciles from it if it is over 3 %."""
     if prefix + "median_s" not in row:
         return "-"
     middle, low, high = (row[prefix + key] for key in ("median_s", "p10_s", "p90_s"))
@@ -42,7 +42,7 @@ def of(records, kind, **fields):
 
 
 def newest(records):
-    """By name: a later result replaces an earlier one."""
+    """The results by name: a later result replaces an earlier one."""
     return [r for r in {key(r): r for r in records}.values() if r.get("status") != "replaced"]
 
 
@@ -172,7 +172,7 @@ def peer_rows(measured, workload):
 
 
 def ceilings(measured):
-    """{name: row}; of several the newest."""
+    """{name: row}; the newest if there are several."""
     return {f"{r['ceiling']} ({r.get('program', r['run'])})": r for r in measured if "ceiling" in r and "median" in r}
 
 

@@ -1,4 +1,4 @@
-"""A peer: several processes prepare (build, compile, check) at the same time; then one after the other is timed."""
+"""A peer: several processes prepare (build, compile, check) at the same time; then they are timed in turn."""
 import os
 import sys
 import time
@@ -23,7 +23,7 @@ class Worker:
         self.process = context.start(peer, command, env)
 
     def read(self, seconds):
-        """Takes in one line, if one comes in time."""
+        """Reads one line, if one comes in time."""
         line = self.process.next_line(seconds)
         if line is None:
             self.ended = True
@@ -40,7 +40,7 @@ class Worker:
             record(self.context, self.peer, found)
 
     def time(self, deadline):
-        """Makes it measure its prepared workloads."""
+        """Starts the measurement of its prepared workloads."""
         self.process.pause(False)
         self.process.send("go")
         while not self.ended and deadline.left() > 0:
@@ -71,7 +71,7 @@ def prepare_and_time(context, peer, wanted, deadline, folders):
     # Results of an earlier run about several workloads at once are determined again.
     context.records.replace("bench", *[name for name in context.records.of("bench") if name.startswith(peer + ":")])
     count = min(PROCESSES, len(os.sched_getaffinity(0)), len(wanted))
-    # None of the settings for Croton's own programs: a peer has its own libraries.
+    # Without the settings for Croton's own programs: a peer has its own libraries.
     env = os.environ | folders | {"PYTHONDONTWRITEBYTECODE": "1"}
     workers = [Worker(context, peer, script, wanted[i::count], env) for i in range(count)]
     prepared = time.monotonic() + PREPARE * deadline.left()
@@ -79,7 +79,7 @@ def prepare_and_time(context, peer, wanted, deadline, folders):
         for worker in workers:
             if not worker.ready and not worker.ended:
                 worker.read(0.05)
-    # Those that are ready first; none disturbs the one that is timed, and none takes all the time that is left.
+    # Those that are ready come first; none disturbs the one that is timed, and none uses all the remaining time.
     workers.sort(key=lambda worker: not worker.ready)
     for worker in workers:
         worker.process.pause(True)
@@ -100,7 +100,7 @@ def variants_of(records, peer, workload):
 
 
 def missed(context, peer, workloads, pairs):
-    """Names the items that were not reached: prepared and not timed, or not even prepared."""
+    """Names the items that were not reached: prepared and not timed, or not prepared."""
     results = context.records.of("bench")
     if context.records.is_done("bench", peer):  # it is not available
         return

@@ -7,7 +7,7 @@ import sys
 
 
 def package_folders():
-    """The folders that hold an importable package `nvidia`."""
+    """The folders of importable packages named `nvidia`."""
     spec = importlib.util.find_spec("nvidia")
     return [os.path.dirname(folder) for folder in (spec.submodule_search_locations or [])] if spec else []
 
@@ -21,7 +21,7 @@ def environment(env):
 
 
 def tool(name, named=None):
-    """The path of a program: the named one, of PATH, of a toolkit; or None."""
+    """The path of a program: the named one, one in PATH or in a toolkit; or None."""
     if named:
         return named
     patterns = ["/usr/local/cuda/bin", "/usr/local/cuda-*/bin", "/opt/cuda*/bin", "/opt/nvidia/*/*", "/opt/nvidia/*"]

@@ -1,4 +1,4 @@
-"""Programs that run under a limit, and their output, line by line as it is printed."""
+"""Programs with a time limit, and their output, line by line as it is printed."""
 import contextlib
 import dataclasses
 import os
@@ -15,8 +15,8 @@ ENDING_S = 10    # a process that has not ended so long after SIGKILL hangs in t
 
 
 class Keeper:
-    """A process that outlives this one by a moment: it ends the groups of processes that were started here, and removes
-    the folder of what they leave behind. So SIGKILL leaves nothing that would disturb what is measured next."""
+    """A process that outlives this one by a moment: it ends the process groups that were started here, and removes the
+    folder of their files. So even after SIGKILL nothing disturbs later measurements."""
 
     def __init__(self, folder):
         reading, self.writing = os.pipe()
@@ -58,7 +58,7 @@ class Log:
 
     def add(self, name, line):
         text = f"[{name}] {line[:2000]}\n"
-        with self.lock, contextlib.suppress(OSError):  # a full disk must not keep a program from being read
+        with self.lock, contextlib.suppress(OSError):  # a full disk must not prevent reading from a program
             if self.left > 0:
                 self.left -= len(text.encode(errors="replace"))
                 self.file.write(text if self.left > 0 else "the log is full\n")
@@ -89,7 +89,7 @@ class Done:
 
 
 class Process:
-    """A program whose lines are read as they come. It ends with this script, also where that is killed."""
+    """A program whose lines are read as they come. It ends with this script, even if that is killed."""
 
     def __init__(self, name, command, env=None, cwd=None, log=None):
         self.name, self.begin, self.log, self.output, self.status = name, time.monotonic(), log, [], None
@@ -118,7 +118,7 @@ class Process:
         self.lines.put(_END)
 
     def send(self, text):
-        """A line for the program's input; nothing where it has ended."""
+        """Writes a line to the program's input; nothing if it has ended."""
         try:
             self.process.stdin.write(text.encode() + b"\n")
             self.process.stdin.flush()
@@ -126,7 +126,7 @@ class Process:
             pass
 
     def next_line(self, seconds):
-        """The next line, "" where none came in time, None at the end of the output."""
+        """The next line, "" if none came in time, None at the end of the output."""
         try:
             line = self.lines.get(timeout=max(seconds, 0.001))
         except queue.Empty:
@@ -137,13 +137,14 @@ class Process:
         return line
 
     def pause(self, paused):
-        """Stops all of it, or lets it go on."""
+        """Stops all its processes, or continues them."""
         if self.process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGSTOP if paused else signal.SIGCONT)
 
     def end(self):
-        """Ends it, if it has not ended, with all that it started. The exit status; None where it cannot be ended."""
+        """Ends it, if it has not ended, with all processes that it started. The exit status; None if it cannot be
+        ended."""
         if self.process is not None:
             kill_group(self.process.pid)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -157,14 +158,14 @@ class Process:
         return self.process is None or self.process.poll() is not None
 
     def wait(self, seconds):
-        """Reads to the end, or kills it after that many seconds."""
+        """Reads to the end, or kills it after this many seconds."""
         end, silent = time.monotonic() + seconds, 0
         while (line := self.next_line(min(0.25, end - time.monotonic()))) is not None and time.monotonic() < end:
             # Processes that it started may keep its output open.
             silent = silent + 1 if not line and self.has_ended() else 0
             if silent > 4:
                 break
-        cut = line is not None and silent <= 4  # not all that it printed has been read, even if it has ended
+        cut = line is not None and silent <= 4  # whether some output was not read, even if it has ended
         timed_out = cut or not self.has_ended() and \
             not self.ends_within(max(end - time.monotonic(), 1 if line is None else 0))
         return Done(self.end(), "\n".join(self.output), time.monotonic() - self.begin, timed_out)

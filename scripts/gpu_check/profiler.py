@@ -62,7 +62,7 @@ def examine(context, workloads, deadline):
             context.records.add("measured", run="profiler", workload=workload, **found)
         seen += len(kernels)
         if not kernels and not last.timed_out:
-            break  # it is refused, which it will be again
+            break  # it is rejected, and would be again
     seconds = begin - deadline.left()
     if seen:
         context.result("bench", name, "passed", seconds, why=f"{seen} kernels")
@@ -74,7 +74,7 @@ def examine(context, workloads, deadline):
 
 
 def profile(context, program, workload, deadline):
-    """Each kernel of one call: the first launches, as counters need no warming up."""
+    """Each kernel of one call: the first launches, because counters need no warm-up."""
     command = [program, "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base", "--metrics",
                ",".join(METRICS), "--kernel-name", f"regex:{KERNELS}", "--launch-count", "8",
                context.programs.path("croton_gpu_bench"), "--device", context.device, "--scale",

@@ -25,7 +25,7 @@ class Programs:
         return os.path.join(self.folder, "bin", name)
 
     def with_flags(self, *flags, **variables):
-        """The environment of a program with those flags besides the user's own."""
+        """The environment of a program with these flags in addition to the user's own."""
         own = self.env.get("CROTON_FLAGS")
         return self.env | variables | {"CROTON_FLAGS": ",".join(filter(None, [own, *flags]))}
 
@@ -49,7 +49,7 @@ class Programs:
             raise Refused(f"the tests of {self.folder} cannot be listed: {type(error).__name__}: {error}")
 
     def workloads(self, limit=20):
-        """Those of the benchmark, in the order of the report; none where it does not name them."""
+        """The workloads of the benchmark, in the order of the report; none if it does not list them."""
         if self.listed is None:
             done = run("workloads", [self.path("croton_gpu_bench"), "--list", "1"], limit, self.env)
             self.listed = done.output.split() if done.good else []

@@ -1,4 +1,5 @@
-"""The results, as lines of JSON that are written when they are known, and those of earlier runs that still count."""
+"""The results, as lines of JSON that are written as soon as they are known, and those of earlier runs that still
+count."""
 import datetime
 import json
 import os
@@ -53,7 +54,7 @@ class Records:
                 self.write_page()
 
     def result(self, tier, name, status, seconds=None, **fields):
-        """`status`: of FINAL, "not reached" where time was short, or REPLACED."""
+        """`status`: one of FINAL, "not reached" if time was short, or REPLACED."""
         if seconds is not None:
             fields["seconds"] = round(seconds, 2)
         self.add("result", tier=tier, name=name, status=status, **fields)
@@ -69,7 +70,7 @@ class Records:
         return found.get("status") in FINAL and not found.get("again")
 
     def is_new(self, tier, name):
-        """Whether this run has done it itself."""
+        """Whether this run has done it."""
         found = self.newest.get((tier, name), {})
         return found.get("status") in FINAL and not found.get("resumed")
 
@@ -81,14 +82,14 @@ class Records:
                 self.result(tier, name, "not reached", why="it was not begun, or not ended, in time")
 
     def replace(self, tier, *names):
-        """Takes out results in whose place there are, or will be, others of other names."""
+        """Removes results that others, with other names, replace or will replace."""
         there = self.of(tier)
         for name in names:
             if name in there:
                 self.result(tier, name, earlier.REPLACED)
 
     def write_page(self):
-        """Never leaves half a page, whenever the script is stopped. Its errors are not errors of the run."""
+        """Never writes half a page, even if the script is stopped. Its errors are not errors of the run."""
         with self.lock:
             self.written = time.monotonic()
             try:

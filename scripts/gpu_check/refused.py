@@ -3,11 +3,11 @@ import difflib
 
 
 class Refused(Exception):
-    """A check that is not begun: its text is one line for the terminal, and the exit status is 2."""
+    """A check that is not started: its text is one line for the terminal, and the exit status is 2."""
 
 
 def only_known(option, given, known):
-    """Refuses names that are not known: a slip must not look like a test that passed, or failed."""
+    """Rejects unknown names: a misspelled name must not look like a test that passed, or failed."""
     known = list(known)
     for name in given or []:
         if name not in known:

@@ -1,14 +1,14 @@
 """compute-sanitizer over a program that launches every kind of kernel (tests/ops/test_every_kernel.cpp).
 
-Only kernels of ours are looked at, by their names; libraries' kernels have findings of their own. That the tool works
-here, and that the names match, is shown by a planted fault that it must find first.
+Only Croton's kernels are checked, by their names; libraries' kernels have separate findings. A planted fault, which the
+tool must find first, shows that the tool works on this machine and that the names match.
 """
 import re
 
 import libraries
 import places
 
-TOOLS = {"memcheck": "memory", "racecheck": "race"}  # and the fault that each has to find
+TOOLS = {"memcheck": "memory", "racecheck": "race"}  # with the fault that each must find
 ERROR_STATUS = 99  # given to a program in which it found something
 SUMMARY = re.compile(r"(ERROR SUMMARY: (\d+) errors?$|RACECHECK SUMMARY: (\d+) hazards?.*)", re.MULTILINE)
 # Family or routine, and the beginning of a digest.

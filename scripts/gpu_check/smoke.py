@@ -6,7 +6,7 @@ from words import sentence
 
 LIMIT = 90
 CHECK_S = 30  # one check that takes longer has hung
-LIBRARY_S = 60  # those of libraries of NVIDIA, which may come from a slow disk
+LIBRARY_S = 60  # for checks of NVIDIA's libraries, which may come from a slow disk
 ENDING = "end of the process"
 
 
@@ -24,8 +24,8 @@ def doctor(context, deadline):
 
 
 def follow(context, process, deadline):
-    """Records the checks of one process as it prints them, also the one that it was lost in. How it was lost, if it was
-    so before its first check."""
+    """Records the checks of one process as it prints them, also the one during which it was lost. Returns how it was
+    lost, if that was before its first check."""
     current, since, silence, begun = None, deadline.left(), context.options.silence or CHECK_S, False
     while True:
         line = process.next_line(min(1, deadline.left()))
@@ -58,7 +58,7 @@ def follow(context, process, deadline):
 
 
 def checks(context, deadline):
-    """Each check once. A failure ends its process, so that a device that was lost spoils no other check."""
+    """Runs each check once. A failure ends its process, so that a lost device affects no other check."""
     base = [context.programs.path("croton_gpu_smoke"), "--device", context.device, "--stop", "1"]
     if context.options.small:
         base += ["--small", "1"]
@@ -70,7 +70,7 @@ def checks(context, deadline):
                        why="no time was left" if late else listed.why() + ": " + listed.tail(2))
     context.records.expect("smoke", [*names, CEILINGS])
     is_done = context.records.is_done
-    if ENDING in context.records.of("smoke"):  # of an earlier run: which check it came from is not known
+    if ENDING in context.records.of("smoke"):  # of an earlier run: its check is unknown
         context.records.replace("smoke", ENDING)
         is_done = context.records.is_new
     while deadline.left() > 0:
@@ -80,13 +80,13 @@ def checks(context, deadline):
         done = [name for name in names if name not in left]
         process = context.start("smoke", base + ["--skip", ";".join(done)], context.env())
         lost = follow(context, process, deadline)
-        if deadline.left() > 0 and (lost or not any(is_done("smoke", name) for name in left)):  # and so it would again
+        if deadline.left() > 0 and (lost or not any(is_done("smoke", name) for name in left)):  # else it is lost again
             context.result("smoke", left[0], "failed", why=f"the program {lost or 'did not run it'}"[:600])
             break
 
 
 def ceilings(context, deadline):
-    """The peak rates of copies and products: measured for the benchmark, too."""
+    """Measures the peak rates of copies and products, also for the benchmark."""
     name = CEILINGS
     if context.records.is_done("smoke", name):
         return

@@ -1,5 +1,5 @@
-"""Handling of signals that stop the check: it leaves everything in order, prints a line, and exits with 128 plus the
-signal's number. Imported first, because a signal may come while Python still reads the other files."""
+"""Handling of signals that stop the check: it cleans up, prints a line, and exits with 128 plus the signal's number.
+Imported first, because a signal may come while Python still reads the other files."""
 import os
 import signal
 
@@ -9,7 +9,7 @@ actions = []  # functions of the signal's name: each may return a text for the l
 def stop(number, frame):
     name = signal.Signals(number).name
     said = [action(name) for action in reversed(actions)]
-    # Not by print(): the signal may have come inside of another.
+    # Not by print(): the signal may have come during another one.
     os.write(2, ("; ".join(["stopped by " + name, *filter(None, said)]) + "\n").encode())
     os._exit(128 + number)
 

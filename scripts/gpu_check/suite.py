@@ -8,8 +8,8 @@ import catch
 import sanitizers
 
 LIMIT = 200
-LIST_S = 20      # to name its test cases
-CASE_S = 90      # a test case that has said nothing for so long has hung
+LIST_S = 20      # for the list of its test cases
+CASE_S = 90      # a test case without output for this long has hung
 MEMORY_MIB = 3072  # of the GPU, for one process with its context, its pool and memory of libraries
 # Once a process has lost its device all further test cases fail.
 LOST = ("cannot be used any more in this process", "The device is lost")
@@ -79,7 +79,7 @@ class File:
         return [case for case in self.names if not self.context.records.is_done("suite", self.full(case))]
 
     def run(self):
-        """All cases in one process; where that is lost, those that are left in a process each."""
+        """Runs all cases in one process; if that is lost, each remaining case in a separate process."""
         cases = self.left()
         if not cases or self.deadline.left() < 1:
             return
@@ -124,7 +124,7 @@ class File:
         done = process.wait(5) if not end else None
         process.end()
         self.take(reader, retried)
-        # Whatever ended the process: the case that it was in has failed if it was alone, and is tried alone if not.
+        # The case during which the process ended has failed if it ran alone, and is tried alone otherwise.
         why = f"{end or 'the process ' + done.why()}: {' '.join(process.output[-3:])}"[:600]
         if reader.current and retried:
             self.record(reader.current, "failed", why=why)
@@ -154,7 +154,7 @@ def jobs(context):
 
 
 def listed(context, name):
-    """Whether the cases of a file are known, of an earlier run."""
+    """Whether the cases of a file are known from an earlier run."""
     return any(known.startswith(name + ": ") for known in context.records.of("suite"))
 
 
@@ -164,8 +164,8 @@ def run_tier(context, deadline):
         context.result("suite", "tests", "failed", why="no test has the label gpu")
     chosen = [tool for tool in sanitizers.TOOLS if not context.options.tests or "sanitizers" in context.options.tests]
     with concurrent.futures.ThreadPoolExecutor(jobs(context) + len(sanitizers.TOOLS)) as pool:
-        # Every file's cases are listed before any runs, so that cases not reached are known by name. A file that is not
-        # even listed is missing, too.
+        # Every file's cases are listed before any runs, so that cases that are not reached have names. A file without a
+        # list is missing, too.
         context.records.expect("suite", [test["name"] for test in tests if not listed(context, test["name"])])
         context.records.expect("suite", chosen)
         beside = [pool.submit(sanitizers.examine, context, tool, deadline) for tool in chosen]

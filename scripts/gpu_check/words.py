@@ -1,4 +1,4 @@
-"""Texts that are cut where it does not hurt."""
+"""Texts that are shortened at suitable places."""
 
 
 def sentence(text, most=300):

@@ -166,15 +166,23 @@ bool has_word(std::string_view list, std::string_view word) {
 
 std::string flags_markdown() {
   std::string page =
-      "# Flags\n\nA flag is set, in increasing priority, by its default, by a file, by the environment variable "
-      "`CROTON_FLAGS`\n(`CROTON_FLAGS=device=cuda0,floatX=float64`; a value with commas is quoted), by code "
-      "(`set_flag`), and for one thread\nand scope by `change_flags`. The file is `$XDG_CONFIG_HOME/croton/crotonrc` "
-      "(`~/.config/croton/crotonrc` where the variable\nis unset), else `~/.crotonrc`. It has lines `name = value` and "
-      "comments after `#`. It is ignored, with a warning, unless it\nbelongs to the user (or root), is not writable by "
-      "everybody and has at most 64 KiB; the current folder is never searched.\nPrograms that run with more rights "
-      "than their caller (set-user-id) ignore file and environment.\n\n*Read at* is the time at which a flag is read: "
-      "when a graph is built, when `function` compiles, or at each call.\n\n| Flag | Type | Default | Accepted | Read "
-      "at | Meaning |\n|---|---|---|---|---|---|\n";
+      "# Flags\n\n"
+      "A flag has its default unless it is set by a file, by the environment variable `CROTON_FLAGS`\n"
+      "(`CROTON_FLAGS=device=cuda0,floatX=float64`; a value with commas is in quotes), by code (`set_flag`) or, for "
+      "one thread and\n"
+      "scope, by `change_flags`; each of these overrides the ones before it. The file is "
+      "`$XDG_CONFIG_HOME/croton/crotonrc`\n"
+      "(`~/.config/croton/crotonrc` if the variable is unset), or else `~/.crotonrc`. It has lines `name = value` and "
+      "comments\n"
+      "after `#`. It is ignored, with a warning, unless it belongs to the user (or root), is not writable by everybody "
+      "and has at\n"
+      "most 64 KiB; the current folder is never searched. Programs that run with more rights than their caller "
+      "(set-user-id) ignore\n"
+      "file and environment.\n\n"
+      "*Read at* is the time at which a flag takes effect: when a graph is built, when `function` compiles, or at each "
+      "call.\n\n"
+      "| Flag | Type | Default | Accepted | Read at | Meaning |\n"
+      "|---|---|---|---|---|---|\n";
   for (const FlagRow& row : flag_rows) {
     const std::string shown_default = row.default_value.empty() ? "" : fmt::format("`{}`", row.default_value);
     page += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", row.name, type_text(row.kind), shown_default,

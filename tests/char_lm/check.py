@@ -1,5 +1,5 @@
-"""Runs examples/char_lm.cpp on a small setting: the loss falls, a seed decides everything, weights can be saved, and
-what users get wrong is named.
+"""Runs examples/char_lm.cpp on a small setting: the loss falls, a seed determines the output, weights can be saved, and
+errors of users have clear messages.
 
     python3 tests/char_lm/check.py PROGRAM
 """
@@ -13,7 +13,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 FOLDER = tempfile.TemporaryDirectory()
-# Some pages in one.
+# Several pages in one file.
 TEXT = os.path.join(FOLDER.name, "pages.txt")
 with open(TEXT, "wb") as pages:
     for name in ("tuning", "decisions", "limits"):
@@ -30,7 +30,7 @@ def run(*arguments, expect=0):
 
 
 def held_out(output):
-    """Bits per character of the part held out, in the order of the lines."""
+    """Bits per character of the held-out part, in the order of the lines."""
     return [float(row[1]) for row in re.findall(r"^ *\d+ +([\d.]+|-) +([\d.]+)(?=\s)", output, re.M)]
 
 
@@ -39,7 +39,7 @@ class Check(unittest.TestCase):
         first, progress = run(*SMALL, "--steps", "400")
         losses = held_out(first)
         self.assertEqual(len(losses), 10)
-        # Who knows how often each character follows each other one needs 3.58 bits for this text: it remembers more.
+        # The frequencies of pairs of characters alone give 3.58 bits for this text; the network does better.
         self.assertLess(losses[-1], 3.5)
         self.assertLess(losses[-1], losses[0] - 0.8)
         self.assertIn("steps/s", progress)
@@ -81,7 +81,7 @@ class Check(unittest.TestCase):
             self.assertIn("too short: the part to learn from has 1875 characters", said)
             self.assertIn("2049 at least", said)
             self.assertIn("the part held out has 312 characters", run("--text", file(b"ab" * 2500), expect=1)[1])
-            # Any bytes will do.
+            # Arbitrary bytes are accepted.
             run("--text", file(bytes(range(256)) * 40), "--batch", "2", "--length", "8", "--hidden", "4", "--steps", "2")
         for wrong in (["--setps", "3"], ["--steps"], ["--steps", "-1"], ["--steps", "many"], ["--batch", "0"],
                       ["--temperature", "0"], ["--rate", "nan"], ["--seed", "-1"]):

@@ -50,20 +50,20 @@ struct Text {
 struct Options {
   std::filesystem::path folder;
   std::size_t least = 1;
-  std::size_t every = 0;  // 0: none
+  std::size_t every = 0;  // 0: no others
   bool covering = false, quick = false;
   std::filesystem::path facts;
   std::vector<std::string> architectures;
 };
 
-/// What the compiler says of the kernels of one family.
+/// Facts that the compiler reports about the kernels of one family.
 struct FamilyFacts {
   std::size_t kernels = 0, stacks = 0, spills = 0;
   croton::KernelFacts most_registers, largest_stack, most_spilled;
 };
 using Facts = std::map<std::string, FamilyFacts>;
 
-/// Takes the facts out of a log, and leaves the warnings.
+/// Moves the facts from a log to a table; returns the warnings.
 std::string take_facts(const std::string& log, Facts& to) {
   for (const croton::KernelFacts& facts : croton::runtime::cuda::parse_log(log)) {
     FamilyFacts& family =
@@ -126,7 +126,7 @@ std::vector<Text> read_texts(const std::filesystem::path& folder) {
 }
 
 /// The first line in which integers that are values are added, subtracted, multiplied, shifted or negated by C++'s own
-/// operators, whose overflow is undefined: there are functions that wrap. Indices have the type ct::index.
+/// operators, whose overflow is undefined; kernels must use functions that wrap. Indices have the type ct::index.
 std::string overflowing_line(const Text& text) {
   std::istringstream lines(text.code);
   for (std::string line; std::getline(lines, line);) {
@@ -148,7 +148,7 @@ std::string overflowing_line(const Text& text) {
   return "";
 }
 
-/// What a text asks of a compiler: the names of our functions with what stands between < and >, words, and its family.
+/// The features of C++ that a text uses: names of `ct` functions with their template arguments, words, and its family.
 std::set<std::string> features(const Text& text) {
   std::set<std::string> found{text.name.substr(0, text.name.find('_'))};
   const std::string_view code = text.code;
@@ -179,7 +179,7 @@ std::vector<Text> covering(const std::vector<Text>& all, std::size_t every) {
   return chosen;
 }
 
-/// The option by which NVRTC leaves out optimisation that costs most of the time, as far as this one knows it.
+/// The option that disables NVRTC's most expensive optimisations; empty if this NVRTC does not have it.
 std::vector<std::string> quick_options(const std::string& architecture) {
   std::vector<std::string> quick{"--Ofast-compile=min"};
   try {
@@ -190,8 +190,8 @@ std::vector<std::string> quick_options(const std::string& architecture) {
   }
 }
 
-/// Compiles everything for one architecture, one program after another as NVRTC has one lock for all of it; gives the
-/// faults.
+/// Compiles all texts for one architecture, one program after another because NVRTC has one lock for all of it; returns
+/// the faults.
 std::vector<std::string> compile_all(const std::vector<Text>& texts, const std::string& architecture,
                                      const std::vector<std::string>& options, Facts& facts) {
   const std::string prelude = croton::codegen::prelude(croton::codegen::Target::cuda);
@@ -199,9 +199,9 @@ std::vector<std::string> compile_all(const std::vector<Text>& texts, const std::
   const auto fault_of = [&](const std::string& code, bool together) -> std::string {
     try {
       const Nvrtc::Result result = Nvrtc::instance().compile(prelude + code, architecture, options, false);
-      Facts ignored;  // of texts that are compiled alone after they were compiled together
+      Facts ignored;  // of texts that are compiled a second time, alone
       const std::string warnings = take_facts(result.log, together ? facts : ignored);
-      return result.cubin.empty() ? "NVRTC gave no cubin" : warnings;  // warnings count
+      return result.cubin.empty() ? "NVRTC gave no cubin" : warnings;  // warnings are faults
     } catch (const std::exception& e) {
       return e.what();
     }
@@ -264,7 +264,7 @@ int run(const Options& options) {
         options.quick ? quick_options(architecture) : std::vector<std::string>{"--ptxas-options=--verbose"};
     Facts& found = facts[architecture];
     const std::vector<std::string> faults = compile_all(texts, architecture, extra, found);
-    if (options.quick) found.clear();  // of code that is hardly optimised
+    if (options.quick) found.clear();  // they describe code without most optimisation
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     fmt::print("{}: {} texts by NVRTC {}.{}{} in {:.1f} s, {} at fault\n", architecture, texts.size(),
                nvrtc.version().first, nvrtc.version().second, options.quick && !extra.empty() ? " " + extra[0] : "",
@@ -278,13 +278,13 @@ int run(const Options& options) {
   fmt::print("\n{}", table);
   if (!options.facts.empty()) {
     std::ofstream(options.facts) << fmt::format(
-        "# Facts of kernels\n\nWhat NVRTC {}.{} says of {} of the {} distinct kernels that tests had written{}: "
-        "registers "
-        "of a thread, its stack in\nlocal memory, and registers that it spilled. No GPU was needed. Written by\n\n"
+        "# Facts of kernels\n\nNVRTC {}.{} reports these facts about {} of the {} distinct kernels that tests wrote{}: "
+        "registers of a\nthread, its stack in local memory, and spilled registers. No GPU was needed. The page was "
+        "written by\n\n"
         "```\nctest -L full && build/release/bin/croton_cuda_texts build/release/cuda_texts{} --facts "
         "docs/internals/kernel_facts.md {}\n```\n\n{}",
         nvrtc.version().first, nvrtc.version().second, texts.size(), all.size(),
-        options.covering ? ", which use every form between them" : "", options.covering ? " --covering" : "",
+        options.covering ? ", which together use every form" : "", options.covering ? " --covering" : "",
         fmt::join(options.architectures, " "), table);
   }
   return status;

@@ -17,8 +17,8 @@ namespace differential {
 namespace {
 
 constexpr std::uint64_t special_period = 4;    // every fourth batch has special values
-constexpr std::uint64_t optimised_period = 8;  // every eighth is compiled as programs of users are
-constexpr int size_programs = 8;               // of a batch
+constexpr std::uint64_t optimised_period = 8;  // every eighth is compiled with the users' default optimisation
+constexpr int size_programs = 8;               // per batch
 constexpr std::uint64_t trapping_period = 3;   // every third has kernels that check their arithmetic
 
 bool knows_flag(std::string_view name) {
@@ -28,7 +28,7 @@ bool knows_flag(std::string_view name) {
   return false;
 }
 
-/// Some rules by name, joined by '+'.
+/// A random choice of rules by name, joined by '+'.
 std::string some_rules(Random& random) {
   std::string names;
   for (const ct::rewrite::Group& group : ct::rewrite::groups()) {
@@ -44,12 +44,12 @@ std::string some_rules(Random& random) {
   return names;
 }
 
-/// `count` of the rows for the graph of that number, so that all come equally often, in an order that changes.
+/// Deals `count` of the rows to the graph with this number, so that all rows occur equally often, in varying order.
 template <class T>
 void deal(const std::vector<T>& rows, std::uint64_t number, std::size_t count, std::vector<T>& to) {
   for (std::size_t i = 0; i < count && !rows.empty(); ++i) {
     const std::uint64_t position = number * count + i, round = position / rows.size();
-    // A stride without a common factor visits every row once a round.
+    // A stride without a common factor visits every row once per round.
     static constexpr std::uint64_t strides[] = {1, 101, 211, 307, 401, 503};
     const std::uint64_t stride = strides[round % 6] % rows.size() == 0 ? 1 : strides[round % 6];
     to.push_back(rows[(position % rows.size() * stride + round * 17) % rows.size()]);
@@ -71,7 +71,8 @@ Case make_case(std::uint64_t seed, std::uint64_t number, bool special, bool smoo
   deal(pattern_rules(), number, 1, profile.patterns);
   if (number % loops == 0) profile.loop = loop_rows()[number / loops % loop_rows().size()];
   profile.steps = share > 9 ? 5 : 8;
-  // What only importing finds out (a size of 0 that is known then) is an error of the program's, as it should be.
+  // An error that only the import detects (a size that is known to be 0) is the random program's error: another graph
+  // is made.
   for (std::uint64_t salt = 0;; ++salt) {
     Case made = Generator(seed * 1'000'003 + number + (salt << 40), profile).run();
     try {
@@ -88,11 +89,11 @@ Case make_case(std::uint64_t seed, std::uint64_t number, bool special, bool smoo
 std::vector<Setting> settings_of(std::uint64_t batch, std::uint64_t seed, bool special, bool simulate) {
   std::string values = special ? ",special_values=ieee" : ",special_values=theano";
   const Freedom freedom = special ? Freedom::overflow : Freedom::special;
-  // Compiling is what takes time: only some batches are optimised as programs of users are.
+  // Compilation takes most of the time: only some batches have the users' default optimisation.
   values += batch % optimised_period == 5 ? ",llvm_level=3" : ",llvm_level=0";
   // Every third batch ends the process where a kernel does what C++ leaves undefined.
   if (batch % trapping_period == 1) values += ",check_arithmetic=true";
-  // Nothing depends on threads. Small work is shared out, too.
+  // Results do not depend on threads. Small work is divided among threads, too.
   static constexpr int threads[] = {1, 3, 2, 5, 4};
   const int count = threads[batch % std::size(threads)];
   const std::string shared_out = count == 1 ? "" : fmt::format(",threads={},schedule=grain=1", count);
@@ -100,7 +101,7 @@ std::vector<Setting> settings_of(std::uint64_t batch, std::uint64_t seed, bool s
   if (simulate) settings.push_back({"simulate", "mode=simulate" + values, freedom});
   settings.push_back({"reference", "mode=reference" + values, freedom});
   static const bool has_rules_off = knows_flag("rules_off");
-  // Kernels of single ops are many: compiled in some batches, else run by the evaluator.
+  // Kernels of single ops are numerous: they are compiled in some batches, and evaluated in the others.
   Random random(seed + batch);
   const std::string mode = batch % 2 == 0 ? "mode=reference" : "mode=run";
   switch (batch / 2 % 5) {
@@ -124,7 +125,8 @@ Campaign run_campaign(const CampaignOptions& options) {
   std::uint64_t done = 0;
   for (std::uint64_t first = options.first, b = 0; first < options.first + options.graphs;
        first += options.batch, ++b) {
-    // Batches with special values and optimised ones, which take longer, come at even distances: each part gets some.
+    // Batches with special values and optimised batches take longer; they are evenly spaced, so that each part gets
+    // some.
     if ((b + b / special_period + b / optimised_period) % options.parts != options.part) continue;
     const std::uint64_t end = std::min(first + options.batch, options.first + options.graphs);
     const bool special = !options.only_gradients && first / options.batch % special_period == special_period - 1;

@@ -11,7 +11,7 @@ namespace differential {
 
 namespace {
 
-/// The operand by which the public function of an op cannot be differentiated, marked as it does.
+/// Marks the operand by which the public function of an op has no derivative, as the function does.
 void mark_order(std::string_view op, Operands& operands) {
   static const std::map<std::string_view, std::size_t> orders{
       {"gammainc", 0}, {"gammaincc", 0}, {"chi2sf", 1}, {"gamma_pdf", 0}, {"polygamma", 0}, {"jv", 0}, {"iv", 0}};
@@ -21,7 +21,7 @@ void mark_order(std::string_view op, Operands& operands) {
   if (!order.is_constant()) order = ct::undefined_grad(order);
 }
 
-/// The results of a row with several; those made last are kept, so that steps that are one loop share it.
+/// The results of a row with several; the last ones are kept, so that steps of one loop share it.
 const std::vector<Variable>& make_all(const Step& step, const Operands& given) {
   struct Made {
     const Row* row;

@@ -23,7 +23,7 @@ using ct::Variable;
 
 struct Recipe;  // of a loop (loops.hpp)
 
-/// What a step is given besides its operands.
+/// The parameters of a step, in addition to its operands.
 struct Parameters {
   std::vector<int> list;        // axes, patterns
   std::vector<std::int64_t> n;  // numbers
@@ -31,7 +31,7 @@ struct Parameters {
   DType dtype = DType::float32;
   ct::expr::Attrs attrs;  // of an op that is applied as it is
   std::shared_ptr<const Recipe> recipe;
-  std::size_t pick = 0;  // which of several results
+  std::size_t pick = 0;  // index among several results
 };
 
 using Operands = std::vector<Variable>;
@@ -40,12 +40,12 @@ class Generator;
 /// A function of the public interface, or an op of the table.
 struct Row {
   std::string_view name;
-  /// Chooses operands and parameters among what there is; false if nothing fits.
+  /// Chooses operands and parameters among the existing nodes; false if nothing fits.
   bool (*sample)(Generator& generator, struct Step& step);
   Variable (*make)(const Operands& in, const Parameters& p) = nullptr;
   std::string_view code = "";        // the text of `make`: C++ with in[0], p.list, p.n[0], p.real[0], p.dtype
-  const ct::expr::Op* op = nullptr;  // applied as it is, where there is no `make`
-  /// Of a row with several results, of which a step is one: steps with equal operands share them.
+  const ct::expr::Op* op = nullptr;  // the op itself, if there is no `make`
+  /// For a row with several results, of which a step is one: steps with equal operands share them.
   std::vector<Variable> (*make_all)(const Operands& in, const Parameters& p) = nullptr;
 };
 
@@ -59,7 +59,7 @@ enum class Layout { plain, transposed, backwards, gaps, unaligned, count };
 
 struct Leaf {
   enum class Role { argument, shared, constant } role = Role::argument;
-  ct::Type type;  // with the sizes that are stated
+  ct::Type type;  // with the sizes that are declared
   Array value;    // in C order
   Layout layout = Layout::plain;
 };
@@ -83,20 +83,20 @@ struct Case {
   std::vector<int> outputs;
   std::vector<Update> updates;
 
-  /// Without the nodes that neither outputs nor updates need.
+  /// A copy without the nodes that neither outputs nor updates need.
   Case pruned() const;
 };
 
 /// The Variables of a case, node by node.
 struct Built {
   std::vector<Variable> nodes;
-  std::vector<ct::SharedVariable> shared;  // by node; empty for others
+  std::vector<ct::SharedVariable> shared;  // one for each node; empty for nodes that are not shared
 };
 
 Variable make(const Step& step, const Operands& operands);
 Variable make_leaf(const Leaf& leaf, const std::string& name);
 Built build(const Case& test, const std::string& prefix = "");
-/// The leaf's value as it lies in memory.
+/// The leaf's value with the memory layout of the leaf.
 Array laid_out(const Leaf& leaf);
 
 }  // namespace differential

@@ -69,7 +69,7 @@ void note_kernels(const ct::fuse::Program& program, Names& names) {
 constexpr std::array families{ct::kernel::Family::pointwise, ct::kernel::Family::row, ct::kernel::Family::column,
                               ct::kernel::Family::split};
 
-/// What a text of a family may be: how it reads along its fast axis, and what became of its axes.
+/// Properties of a text of a family: how it reads along its fast axis, and what happens to its axes.
 constexpr std::array<std::string_view, 7> variants_of_a_family{
     "reads with stride 1",         "reads with any stride", "reads one element again and again",
     "reads at computed positions", "merged axes",           "several axes",
@@ -81,7 +81,7 @@ Names variants_of(const ct::codegen::Part& part) {
   const ct::codegen::Variant& variant = *part.variant;
   const std::size_t axes = variant.parallel.size() + variant.inner.size();
   const bool along_points = analysis.kernel.family == ct::kernel::Family::column;
-  const std::size_t fast = along_points ? variant.parallel.size() : axes;  // and one less
+  const std::size_t fast = along_points ? variant.parallel.size() : axes;  // index of the fast axis plus one
   Names names;
   for (std::size_t a = 0; a < analysis.accesses.size(); ++a) {
     if (analysis.accesses[a].written) continue;
@@ -134,7 +134,7 @@ void Coverage::observe(const Prepared& p, bool fast_compile) {
     note_ops(now, op_names);
     note_rules(report);
   };
-  // Of rules in bodies, and of those on whole loops, only the reports tell.
+  // Rules in bodies and rules on whole loops are known only from the reports.
   std::ranges::for_each(
       ct::rewrite::run(graph, {.special_values = !p.test.special, .optimizer = ct::base::OptimizerMode::fast_run},
                        note),
@@ -173,8 +173,8 @@ std::size_t Coverage::median() const {
 std::size_t Coverage::most() const { return nodes.empty() ? 0 : std::ranges::max(nodes); }
 
 std::vector<std::string> Coverage::rare_ops(std::uint64_t least) const {
-  // Of random bits, which few operands are (tests/ops/test_random.cpp), and what only kernels are made of; ordered_add
-  // is in no row (rows.cpp).
+  // Ops of random bits, which are rarely operands (tests/ops/test_random.cpp), and ops that only kernels contain; no
+  // row makes ordered_add (rows.cpp).
   static const std::set<std::string_view> elsewhere = {
       "fma",      "philox_low",   "philox_high",      "unit32",         "unit64",          "normal32",
       "normal64", "random_below", "sample_log_gamma", "sample_poisson", "sample_binomial", "ordered_add"};
@@ -183,7 +183,7 @@ std::vector<std::string> Coverage::rare_ops(std::uint64_t least) const {
     if (op->kind == Kind::Leaf || elsewhere.contains(op->name)) continue;
     const auto at = ops.find(std::string(op->name));
     const std::uint64_t count = at == ops.end() ? 0 : at->second;
-    if (count == 0 && op->expand_at_import) continue;  // gone when the graph is imported: its input stands for it
+    if (count == 0 && op->expand_at_import) continue;  // removed by the import: its input replaces it
     if (count == 0)
       rare.push_back(fmt::format("no sampler for {}", op->name));
     else if (count < least)

@@ -117,7 +117,7 @@ bool Generator::sizes_fit(int a, int b) const {
   return true;
 }
 
-int Generator::beside(int like, bool (*takes)(DType)) {
+int Generator::broadcastable(int like, bool (*takes)(DType)) {
   if (!random.chance(0.2)) {
     const int node = find([&](int i) { return takes(dtype(i)) && sizes_fit(like, i); });
     if (node >= 0) return node;
@@ -257,8 +257,8 @@ int Generator::add(const Step& step) {
     item.variable = differential::make(step, operands);
     if (!item.variable.defined()) return -1;
     item.value = values_.of(item.variable);
-    if (ct::is_complex(item.value.dtype())) return -1;  // tests/ops has tests of their own for these
-    // What is a constant or one of the operands again is no step.
+    if (ct::is_complex(item.value.dtype())) return -1;  // tests/ops has separate tests for these
+    // A constant, or one of the operands itself, is no new step.
     if (item.variable.is_constant() || std::ranges::find(operands, item.variable) != operands.end()) return -1;
     if (!is_useful(item.value, step) || has_known_fault(item.variable, values_.known)) return -1;
     items_.push_back(std::move(item));
@@ -286,7 +286,7 @@ void Generator::choose_outputs() {
     for (const int input : node.step.inputs) used[static_cast<std::size_t>(input)] = true;
   }
   for (int i = 0; i < count(); ++i) {
-    // What nothing but an update needs can be computed in the variable's own memory.
+    // A value that only an update needs can be computed in the variable's own memory.
     const bool updates = std::ranges::any_of(case_.updates, [&](const Update& update) { return update.value == i; });
     if (updates && random.chance(0.8)) continue;
     if (!is_leaf(i) && (!used[static_cast<std::size_t>(i)] || random.chance(0.1))) case_.outputs.push_back(i);
@@ -301,7 +301,7 @@ void Generator::choose_updates() {
              variable(i).rank() == variable(leaf).rank() && this->value(i).shape() == this->value(leaf).shape() &&
              std::ranges::find(variable(i).type().shape, 1) == variable(i).type().shape.end();
     };
-    // A step of gradient descent is what shared variables are for.
+    // A step of gradient descent is the typical update of shared variables.
     const int descent = find([&](int i) {
       const Step& step = case_.nodes[static_cast<std::size_t>(i)].step;
       return fits(i) && step.row->name == "weight_step" && step.inputs[0] == leaf;

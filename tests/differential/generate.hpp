@@ -1,6 +1,6 @@
 // The generator: typed random graphs over all rows. Every step is computed by the reference evaluator as soon as it is
-// made, so that the choices to come know the values: operands whose sizes fit, indices that exist, numbers in the
-// domain of a function. A step that raises is taken back.
+// made, so that later choices can use the values: operands whose sizes fit, indices that exist, numbers in the domain
+// of a function. A step that raises is removed.
 #pragma once
 
 #include "case.hpp"
@@ -16,14 +16,14 @@ struct Rule;
 
 namespace differential {
 
-/// What a graph is for.
+/// The kind of graph to make.
 struct Profile {
   bool special = false;                            // inputs hold nan, infinities, extreme integers
   bool smooth = false;                             // float64 throughout, for gradients against differences
-  std::vector<const Row*> deal;                    // rows that it must try
-  std::vector<const ct::rewrite::Rule*> patterns;  // rules whose left side it must try to hold
-  const Row* loop = nullptr;                       // of loop_rows()
-  std::size_t steps = 14;                          // that it has at least
+  std::vector<const Row*> deal;                    // rows that it must try to use
+  std::vector<const ct::rewrite::Rule*> patterns;  // rules whose left side it must try to contain
+  const Row* loop = nullptr;                       // one of loop_rows(), or none
+  std::size_t steps = 14;                          // at least
 };
 
 class Generator {
@@ -31,7 +31,7 @@ class Generator {
   Generator(std::uint64_t seed, const Profile& profile);
   Case run();
 
-  // What samplers ask for. Nodes are numbers, -1 is none.
+  // Functions for samplers. Nodes are numbers; -1 is none.
   Random random;
   const Profile& profile() const { return profile_; }
   int count() const { return static_cast<int>(items_.size()); }
@@ -43,13 +43,13 @@ class Generator {
   bool is_constant(int node) const { return variable(node).is_constant(); }
 
   using Accept = std::function<bool(int)>;
-  /// One of the nodes that are accepted, later ones more often.
+  /// One of the accepted nodes, later ones more often.
   int find(const Accept& accept);
-  /// One of them, or now and then, and where there is none, a new input.
+  /// One of the nodes with an accepted dtype; sometimes, or if there is none, a new input.
   int operand(bool (*takes)(DType), int least_rank = 0, int most_rank = 4);
-  /// A node of a dtype that is taken whose sizes broadcast with those of `like`, or a new input.
-  int beside(int like, bool (*takes)(DType));
-  /// ... of exactly that shape and dtype.
+  /// A node of an accepted dtype whose sizes broadcast with those of `like`, or a new input.
+  int broadcastable(int like, bool (*takes)(DType));
+  /// A new input of this shape and dtype.
   int input(DType dtype, const ct::Sizes& shape, std::optional<ct::expr::Domain> domain = {});
   /// A shared variable.
   int shared(DType dtype, const ct::Sizes& shape);
@@ -57,14 +57,14 @@ class Generator {
   /// An argument of unknown sizes.
   int argument(const Array& value);
   DType some_dtype(bool (*takes)(DType));
-  /// Whole numbers, many of them at the ends of what the dtype holds.
+  /// Whole numbers, many of them at the ends of the dtype's range.
   Array ends_of(DType dtype, const ct::Sizes& shape);
   std::int64_t some_size();
   /// Numbers for an input.
   Array numbers(DType dtype, const ct::Sizes& shape, std::optional<ct::expr::Domain> domain = {});
-  /// The node, or a new one of the same shape whose numbers are in the domain.
+  /// The node, or a new one of the same shape with numbers in the domain.
   int within(int node, const ct::expr::Domain& domain);
-  /// Adds the step; -1 if it raises, or its values are of no use.
+  /// Adds the step; -1 if it raises, or if its values are useless.
   int add(const Step& step);
   bool sizes_fit(int a, int b) const;
 
@@ -83,8 +83,8 @@ class Generator {
   Case case_;
   std::vector<Item> items_;
   Values values_;
-  ct::Sizes sizes_;  // of this graph
-  DType float_;      // its favourite dtype
+  ct::Sizes sizes_;  // that the graph prefers
+  DType float_;      // that the graph prefers
   bool has_shared_;
 };
 

@@ -17,7 +17,7 @@ Hooks& hooks() {
 
 namespace {
 
-/// The library's own function of that (mangled) name.
+/// The library's own function with this mangled name.
 template <class Function>
 Function* next(const char* name) {
   void* found = dlsym(RTLD_NEXT, name);

@@ -19,11 +19,12 @@ struct Hooks {
   std::function<std::string(std::string)> prelude;                  // of every kernel
   std::function<void(std::string&, croton::codegen::Target)> text;  // of one kernel
   std::function<void(std::string&)> loop_text;                      // of a loop that is one launch
-  std::function<void(const croton::codegen::Part&)> part;           // of which a text is made
+  std::function<void(const croton::codegen::Part&)> part;           // of which a text is generated
   std::function<void(croton::plan::Plan&)> plan;
   const std::vector<croton::rewrite::Group>* groups = nullptr;
   bool skip_requirements = false;
-  std::function<bool(const croton::expr::Op&, bool)> exact;  // whether arithmetic of sizes is; of what the library says
+  /// Whether arithmetic of sizes is exact; the argument is the library's answer.
+  std::function<bool(const croton::expr::Op&, bool)> exact;
 };
 
 Hooks& hooks();

@@ -7,7 +7,7 @@
 namespace differential {
 
 std::span<const KnownFault> known_faults() {
-  static const std::vector<KnownFault> all;  // none at present
+  static const std::vector<KnownFault> all;  // empty at present
   return all;
 }
 

@@ -13,7 +13,7 @@ struct KnownFault {
 };
 
 std::span<const KnownFault> known_faults();
-/// Whether a node of the variable's graph is one of them; all nodes have values.
+/// Whether a node of the variable's graph has one of these faults; all nodes have values.
 bool has_known_fault(const Variable& variable, const NodeValues& values);
 
 }  // namespace differential

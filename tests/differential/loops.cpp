@@ -19,9 +19,9 @@ using RecipePtr = std::shared_ptr<const Recipe>;
 #define MAKE(...) \
   [](const Operands& in, [[maybe_unused]] const Parameters& p) -> Variable { return __VA_ARGS__; }, #__VA_ARGS__
 
-// ---- making ----
+// ---- building ----
 
-/// How many steps fewer than elements there are, by the taps of a sequence.
+/// By how much the number of steps is less than the number of elements, given the taps of a sequence.
 std::int64_t reach(const std::vector<int>& taps) {
   return std::max(0, *std::ranges::max_element(taps)) - std::min(0, *std::ranges::min_element(taps));
 }
@@ -69,7 +69,8 @@ std::vector<Variable> make_ifelse(const Operands& in, const Parameters&) {
   return ct::ifelse(in[0], Operands(in.begin() + 1, in.begin() + 1 + half), Operands(in.begin() + 1 + half, in.end()));
 }
 
-/// Of p.n[0] operands, by the others: of their sum, of the sum of their squares or of their sines.
+/// Gradients of p.n[0] operands with respect to the others: of their sum, of the sum of their squares or of their
+/// sines.
 std::vector<Variable> make_gradients(const Operands& in, const Parameters& p) {
   Variable cost;
   for (std::int64_t i = 0; i < p.n[0]; ++i) {
@@ -178,8 +179,8 @@ class Body {
     return find([&](const Value& v) { return !v.whole && v.shape.size() >= least && v.shape.size() <= most; });
   }
 
-  /// Any value, brought to where it broadcasts with that shape: -1 only if there is none at all.
-  int beside(const ct::Sizes& shape) {
+  /// Any value, made to broadcast with this shape: -1 only if there is no value at all.
+  int broadcastable(const ct::Sizes& shape) {
     const int fits = find([&](const Value& v) {
       if (v.whole || v.shape.size() > shape.size()) return false;
       return std::equal(v.shape.rbegin(), v.shape.rend(), shape.rbegin());
@@ -189,7 +190,7 @@ class Body {
     return any < 0 ? fits : at(any).shape.empty() ? any : add("sum", {any}, {});
   }
 
-  /// A product of what fits.
+  /// A product of values whose sizes fit.
   int product() {
     struct Pair {
       int a, b, kind;
@@ -214,7 +215,7 @@ class Body {
     return add(names[pair.kind], {pair.a, pair.b}, shape);
   }
 
-  /// A line; nothing where what was chosen does not fit.
+  /// A line of a body; nothing if the chosen operands do not fit.
   void grow() {
     const double u = random_.unit();
     if (u < 0.3) {
@@ -231,7 +232,7 @@ class Body {
       static constexpr std::string_view all[] = {"add", "sub", "mul", "gate", "mix", "where", "maximum"};
       const int x = floats();
       if (x < 0) return;
-      const int y = beside(at(x).shape);
+      const int y = broadcastable(at(x).shape);
       if (y >= 0) add(smooth_ ? random_.of(smooth) : random_.of(all), {x, y}, at(x).shape);
     } else if (u < 0.8) {
       reduce();
@@ -365,10 +366,10 @@ class Body {
   }
 
  public:
-  /// The next row of a state of which `tap` is one.
+  /// The next row of a state, one of whose rows is `tap`.
   int next(int tap) {
     if (at(tap).whole) return add(line("count"), {tap}, {}, {}, true);
-    const int with = beside(at(tap).shape);
+    const int with = broadcastable(at(tap).shape);
     return add(random_.chance(0.7) ? "next" : "next_squashed", {tap, with < 0 ? tap : with}, at(tap).shape);
   }
 
@@ -379,7 +380,7 @@ class Body {
   int depth_;
 };
 
-/// A sequence of that shape: an input, or a view of one, or computed.
+/// A sequence with this shape: an input, a view of one, or a computed value.
 int sequence(Generator& g, DType dtype, const ct::Sizes& shape) {
   const auto view = [&](std::string_view name, ct::Sizes of, std::vector<std::int64_t> n, std::vector<int> list = {}) {
     Step step{find_row(name), {g.input(dtype, of)}, {}};
@@ -435,7 +436,7 @@ std::int64_t some_features(Random& random) {
   return random.chance(0.3) ? random.whole(16, 40) : random.chance(0.1) ? 1 : random.whole(2, 20);
 }
 
-/// What users read of a result, and gradients by what the loop reads.
+/// Typical uses of a result, and gradients with respect to what the loop reads.
 bool read_results(Generator& g, Step& step, const std::vector<int>& results, const std::vector<int>& operands) {
   std::vector<int> read;
   for (const int result : results) {
@@ -479,8 +480,7 @@ bool read_results(Generator& g, Step& step, const std::vector<int>& results, con
   return true;
 }
 
-/// A scan, some of its results, what is read of them, and gradients.
-/// Lines of a body, and what of them is given back; false if nothing is.
+/// Makes the lines and outputs of a body; false if it has no outputs.
 bool give(Random& random, Body body, const std::vector<int>& states, bool may_stop, Recipe& recipe) {
   const std::size_t lines = 1 + random.below(7);
   if (random.chance(0.6)) body.product();
@@ -507,6 +507,7 @@ bool give(Random& random, Body body, const std::vector<int>& states, bool may_st
   return !recipe.outputs.empty();
 }
 
+/// A scan, some of its results, uses of them, and gradients.
 bool sample_loop(Generator& g, Step& step) {
   Random& random = g.random;
   const DType dtype = float_of(g);
@@ -532,7 +533,7 @@ bool sample_loop(Generator& g, Step& step) {
     static const std::vector<std::vector<int>> taps{{0}, {0}, {0}, {0}, {0}, {-1, 0}, {0, 1}, {0, -2}, {1}, {-1}};
     recipe->sequence_taps.push_back(random.of(taps));
     const std::vector<int>& mine = recipe->sequence_taps.back();
-    if (!smooth && i == 1 && random.chance(0.4)) {  // places in a captured matrix
+    if (!smooth && i == 1 && random.chance(0.4)) {  // positions in a captured matrix
       has_places = true;
       const ct::Sizes shape = batched ? ct::Sizes{length, batch} : ct::Sizes{length};
       Array places = Array::empty(DType::int64, shape);
@@ -589,7 +590,7 @@ bool sample_loop(Generator& g, Step& step) {
       default:
         break;
     }
-    if (k == captures) shape = {others, features};  // has rows for the places
+    if (k == captures) shape = {others, features};  // has rows for the positions
     operands.push_back(g.input(dtype, shape, ct::expr::Domain{-0.5, 0.5}));
     body.values.push_back({shape});
     ++recipe->captures;
@@ -612,10 +613,10 @@ bool sample_loop(Generator& g, Step& step) {
     const int matrix = body.find([&](const Value& v) { return v.shape == ct::Sizes{others, features}; });
     const int scalar = places >= 0 || sequences < 2 ? -1 : body.find([](const Value& v) { return v.whole; });
     if (places >= 0) body.add("take", {matrix, places}, {batch, features});
-    // (A scalar may be a state that counts; then this is no sound program, and is taken back.)
+    // (A scalar may be a state that counts; then the program is invalid, and the step is removed.)
     if (scalar >= 0) body.add("take", {matrix, scalar}, {features});
   }
-  // Now and then two loops over the same, which may run as one.
+  // Sometimes two loops over the same sequences, which may become one loop.
   std::vector<int> results;
   Step loop{&scan_row, operands, {}};
   const bool two = random.chance(0.2);
@@ -623,7 +624,7 @@ bool sample_loop(Generator& g, Step& step) {
     auto own = std::make_shared<Recipe>(*recipe);
     if (!give(random, body, states, !smooth && !two, *own)) return false;
     loop.p.recipe = own;
-    // Its results, but for one now and then.
+    // Its results, sometimes without one of them.
     for (std::size_t i = 0; i < own->outputs.size(); ++i) {
       if (own->outputs.size() > 1 && random.chance(0.3)) continue;
       loop.p.pick = i;
@@ -637,7 +638,7 @@ bool sample_loop(Generator& g, Step& step) {
   return true;
 }
 
-/// One or two results of either of two sides.
+/// One or two results of an ifelse with two sides.
 bool sample_ifelse(Generator& g, Step& step) {
   const std::size_t count = 1 + g.random.below(2);
   std::vector<int> then, otherwise;
@@ -647,7 +648,7 @@ bool sample_ifelse(Generator& g, Step& step) {
         g.find([&](int k) { return k != x && g.dtype(k) == g.dtype(x) && g.value(k).shape() == g.value(x).shape(); });
     then.push_back(x);
     otherwise.push_back(y >= 0 ? y : g.input(g.dtype(x), g.value(x).shape()));
-    // Something that one side alone needs.
+    // A value that only one side needs.
     if (g.random.chance(0.7)) {
       int& side = g.random.chance(0.5) ? then.back() : otherwise.back();
       const int own = g.add({&line(g.random.chance(0.5) ? "tanh" : "sin"), {side}, {}});
@@ -671,7 +672,7 @@ bool sample_ifelse(Generator& g, Step& step) {
   if (results.empty()) return false;
   std::vector<int> operands = then;
   operands.push_back(of);
-  if (g.random.chance(0.3)) {  // a branch in a branch
+  if (g.random.chance(0.3)) {  // nested branches
     Step outer = step;
     outer.inputs[1] = results[0];
     outer.inputs[0] = is_large;
@@ -701,7 +702,7 @@ std::string scan_text(const Step& step, const std::vector<std::string>& operands
       infos.push_back(fmt::format("{{{}, {{{}}}}}", operands[next++], fmt::join(taps, ", ")));
   }
   for (int k = 0; k < r.captures; ++k) captures.push_back(operands[next++]);
-  // Names of their own at every depth.
+  // Each depth has its own names.
   static int depth = 0;
   ++depth;
   const std::string in(static_cast<std::size_t>(depth), 'e');
@@ -776,7 +777,7 @@ std::vector<RecipePtr> simpler(const Recipe& recipe) {
   if (recipe.backwards) add([](Recipe& r) { r.backwards = false; });
   if (recipe.truncate >= 0) add([](Recipe& r) { r.truncate = -1; });
   if (!recipe.by_name) add([](Recipe& r) { r.by_name = true; });
-  // A line left out for one of its operands.
+  // A line is replaced by one of its operands.
   const int given = static_cast<int>(recipe.given());
   for (std::size_t i = recipe.lines.size(); i-- > 0;) {
     const int gone = given + static_cast<int>(i);

@@ -11,29 +11,30 @@
 
 namespace differential {
 
-/// A scan. Its operands: sequences, initial values of the outputs that are fed back, captures, the number of steps.
+/// A scan. Its operands are sequences, initial values of the outputs that are fed back, captures, and the number of
+/// steps.
 struct Recipe {
   std::vector<std::vector<int>> sequence_taps;
-  std::vector<std::vector<int>> output_taps;  // of each output; empty: it is not fed back
+  std::vector<std::vector<int>> output_taps;  // for each output; empty if it is not fed back
   int captures = 0;
-  bool by_name = true;      // captures are among the non_sequences; else the body takes them from outside
+  bool by_name = true;      // captures are among the non_sequences; otherwise the body captures them from outside
   bool counts = false;      // the last operand is the number of steps
-  std::int64_t steps = -1;  // ... or that, if it is not -1
+  std::int64_t steps = -1;  // ... or this is, if it is not -1
   bool backwards = false;
   std::int64_t truncate = -1;
-  std::vector<Step> lines;  // inputs: first what the body is given, then lines
+  std::vector<Step> lines;  // the body's arguments first, then its lines
   std::vector<int> outputs;
   int until = -1;  // -1: none
 
   std::size_t given() const;
 };
 
-/// Rows that put a loop or a branch into a graph, with what follows it.
+/// Rows that add a loop or a branch to a graph, and uses of its results.
 const std::vector<const Row*>& loop_rows();
 
 /// All results of a step whose row has several.
 std::string results_text(const Step& step, const std::vector<std::string>& operands);
-/// The recipe with a part less; none behind the last one.
+/// The recipe without one of its parts; none after the last part.
 std::vector<std::shared_ptr<const Recipe>> simpler(const Recipe& recipe);
 
 }  // namespace differential

@@ -97,7 +97,7 @@ Report work(const CampaignOptions& options, int attempts) {
   return report;
 }
 
-/// The batches are dealt to processes: compiling holds locks, so threads would wait for each other.
+/// The batches are divided among processes: compilation holds locks, so threads would wait for each other.
 Report run_in_processes(const Arguments& a) {
   const std::string folder = std::filesystem::temp_directory_path() / fmt::format("croton_differential_{}", getpid());
   std::vector<pid_t> children;
@@ -160,7 +160,7 @@ int main(int argc, char** argv) {
     std::cerr << "not understood: " << e.what() << "\n" << usage;
     return 2;
   }
-  ct::set_flag("threads", "1");  // results do not depend on it, and a process works on each core
+  ct::set_flag("threads", "1");  // results do not depend on it, and each core runs one process
   croton::runtime::simulator::compile_together(true);
   if (a.shows) return show(a);
   if (a.planted > 0) return find_planted(a.campaign.seed, a.planted, a.only) ? 0 : 1;

@@ -13,7 +13,7 @@ namespace {
 
 using ct::expr::Term;
 
-/// Fills one pattern: the same name is the same node.
+/// Fills one pattern: equal names are equal nodes.
 class Planter {
  public:
   Planter(Generator& generator, DType dtype, const ct::Sizes& shape) : g_(generator), dtype_(dtype), shape_(shape) {}

@@ -24,17 +24,17 @@ using ct::builder::GradientContext;
 using ct::expr::Op;
 using Gradients = std::vector<Variable>;
 
-// ---- ways to break something ----
+// ---- kinds of bugs ----
 
 /// A copy of the op, changed.
 template <class Change>
 void change_op(std::string_view name, Change change) {
-  auto* broken = new Op(ct::expr::op(name));  // ops live as long as the program
+  auto* broken = new Op(ct::expr::op(name));  // ops live until the process ends
   change(*broken);
   hooks().op = [name, broken](const Op* op) { return op != nullptr && op->name == name ? broken : op; };
 }
 
-/// Another spelling in generated code.
+/// Changes the spelling in generated code.
 void change_code(std::string_view name, std::string_view code) {
   change_op(name, [&](Op& op) {
     auto* map = new ct::expr::MapInfo(*op.map);
@@ -43,7 +43,7 @@ void change_code(std::string_view name, std::string_view code) {
   });
 }
 
-/// Integers are computed by C++'s own operators, whose overflow is undefined.
+/// Integers are computed by C++'s built-in operators, whose overflow is undefined.
 void forget_wrapping(std::string_view name) {
   change_op(name, [&](Op& op) {
     auto* map = new ct::expr::MapInfo(*op.map);
@@ -56,7 +56,7 @@ void change_gradient(std::string_view name, Gradients (*gradient)(const Gradient
   change_op(name, [&](Op& op) { op.gradient = gradient; });
 }
 
-/// The n-th place of `from` in the text of templates.
+/// Changes the first occurrence of `from` in the text of templates.
 void change_template(const std::string& from, const std::string& to) {
   hooks().prelude = [from, to](std::string text) {
     const std::size_t at = text.find(from);
@@ -64,7 +64,7 @@ void change_template(const std::string& from, const std::string& to) {
   };
 }
 
-/// Every place of `from` in the text of loops.
+/// Changes every occurrence of `from` in the text of loops.
 void change_loops(const std::string& from, const std::string& to) {
   hooks().loop_text = [from, to](std::string& text) {
     for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
@@ -72,7 +72,7 @@ void change_loops(const std::string& from, const std::string& to) {
   };
 }
 
-/// The first two strides of every operand that has two stand for each other, on the GPU.
+/// Swaps the first two strides of every operand that has two, on the GPU.
 void exchange_strides(std::string& text, ct::codegen::Target target) {
   if (target != ct::codegen::Target::cuda) return;
   for (int operand = 0; operand < 8; ++operand) {
@@ -86,7 +86,7 @@ void exchange_strides(std::string& text, ct::codegen::Target target) {
   }
 }
 
-/// The rule of that name, changed.
+/// Changes the rule with this name.
 template <class Change>
 void change_rule(std::string_view name, Change change) {
   auto* groups = new std::vector<ct::rewrite::Group>;
@@ -101,7 +101,7 @@ void change_rule(std::string_view name, Change change) {
   hooks().groups = groups;
 }
 
-/// One cast in place of two wherever `may`, which is asked about the dtypes of x and of the inner cast.
+/// Merges two casts to one if `may` returns true for the dtypes of x and of the inner cast.
 template <auto may>
 void merge_casts_where() {
   change_rule("cast-cast", [](ct::rewrite::Rule& r) {
@@ -119,7 +119,7 @@ void merge_casts_where() {
 struct Bug {
   const char* what;
   void (*plant)();
-  bool derivative = false;  // nothing needs to be compiled to find it
+  bool derivative = false;  // found without compilation
 };
 
 #define GRADIENT(...) [](const GradientContext& c) -> Gradients { return __VA_ARGS__; }
@@ -242,11 +242,11 @@ const Bug bugs[] = {
 };
 
 struct Verdict {
-  std::uint64_t graphs = 0;  // 0: not found
+  std::uint64_t graphs = 0;  // 0 if it is not found
   std::string what;
 };
 
-/// In a process of its own: bugs do not meet.
+/// In a separate process: bugs do not affect each other.
 Verdict find(const Bug* bug, bool only_gradients, std::uint64_t seed, std::uint64_t graphs) {
   int ends[2];
   if (pipe(ends) != 0) return {};

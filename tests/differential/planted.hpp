@@ -6,8 +6,8 @@
 
 namespace differential {
 
-/// Whether each planted bug is found among at most `graphs` graphs; prints which after how many. `only`: of those whose
-/// name has these words, and without a look at the sound program before.
+/// Whether each planted bug is found within `graphs` graphs; prints the number of graphs that it took. `only`: only
+/// bugs whose name contains these words, without a run of the correct program first.
 bool find_planted(std::uint64_t seed, std::uint64_t graphs, const std::string& only);
 
 }  // namespace differential

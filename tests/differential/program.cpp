@@ -69,7 +69,7 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
     text.replace(at, from.size(), to);
 }
 
-/// Ops of which the public function has another spelling than ct::NAME(...).
+/// Ops whose public function is not spelled ct::NAME(...).
 std::string operator_text(std::string_view op) {
   static const std::map<std::string_view, std::string> texts{
       {"add", "in[0] + in[1]"}, {"sub", "in[0] - in[1]"},        {"mul", "in[0] * in[1]"}, {"mod", "in[0] % in[1]"},
@@ -119,7 +119,7 @@ std::string call_text(const Step& step, const std::vector<std::string>& operands
     replace_all(text, fmt::format("p.real[{}]", i), number_text(step.p.real[i]));
   replace_all(text, "p.list", fmt::format("std::vector<int>{{{}}}", fmt::join(step.p.list, ", ")));
   replace_all(text, "p.dtype", dtype_text(step.p.dtype));
-  // The types that rows name without their namespace.
+  // The types that rows name without a namespace.
   for (const char* type : {"ReduceOptions", "DType::", "Variable ", "Variable&"})
     replace_all(text, type, std::string("ct::") + type);
   replace_all(text, "ct::ct::", "ct::");
@@ -131,7 +131,7 @@ std::string program_of(const Failure& failure) {
   Prepared p = prepare(test);
   std::string leaves, steps, inputs, arguments, outputs, updates;
   std::vector<std::string> names;
-  std::map<std::string, std::string> several;  // name of what a call gives
+  std::map<std::string, std::string> several;  // name of the result of a call
   bool internal = false;
   for (std::size_t i = 0; i < test.nodes.size(); ++i) {
     const Node& node = test.nodes[i];
@@ -194,7 +194,7 @@ std::string program_of(const Failure& failure) {
           : fmt::format("{}.get_value()",
                         names[static_cast<std::size_t>(test.updates[root - test.outputs.size()].leaf)]);
   text += fmt::format("  const ct::Array got = {};\n", got);
-  // A graph that is only shown may have an empty result.
+  // A graph that is only printed may have an empty result.
   const auto expected_size = [&] { return p.expect(failure.setting.freedom)[root].value.size(); };
   if (failure.fault == Fault::value && failure.position < expected_size()) {
     const Expected& expected = p.expect(failure.setting.freedom)[root];

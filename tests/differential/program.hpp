@@ -7,7 +7,7 @@
 
 namespace differential {
 
-/// The program prints what the element is and what it must be, and returns 1 if they differ.
+/// The program prints the element and its expected value, and returns 1 if they differ.
 std::string program_of(const Failure& failure);
 /// The text of one call, with these names for its operands.
 std::string call_text(const Step& step, const std::vector<std::string>& operands);

@@ -1,4 +1,4 @@
-// SplitMix64: the same numbers everywhere, so that a seed names a graph.
+// SplitMix64: equal numbers on every machine, so that a seed identifies a graph.
 #pragma once
 
 #include <cstdint>

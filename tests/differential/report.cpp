@@ -74,7 +74,7 @@ std::vector<std::string> shortfalls(const Report& report, std::uint64_t share, b
   const std::uint64_t graphs = report.coverage.nodes.size();
   if (report.coverage.median() < 12)
     missing.push_back(fmt::format("the median graph has {} nodes, not 12", report.coverage.median()));
-  // Half of what is dealt, as not everything that is dealt fits.
+  // Half of the dealt ops suffice, because not everything that is dealt fits.
   const std::uint64_t least = std::min<std::uint64_t>(200, graphs / (2 * share));
   for (const std::string& rare : report.coverage.rare_ops(least)) missing.push_back(rare);
   if (every_rule) {

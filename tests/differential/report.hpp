@@ -22,7 +22,7 @@ struct Report {
   void merge(const Report& other);
 };
 
-/// What a campaign must have reached, where every op was dealt to one in `share` graphs; empty where it has.
+/// The coverage that a campaign lacks, if every op was dealt to one in `share` graphs; empty if it is complete.
 std::vector<std::string> shortfalls(const Report& report, std::uint64_t share, bool every_rule);
 
 std::string summary(const Report& report);

@@ -13,10 +13,10 @@ namespace {
 
 using ct::ReduceOptions;
 
-// The expression and its text: what runs is what is printed.
+// An expression and its text: the printed code is the code that runs.
 #define MAKE(...) \
   [](const Operands& in, [[maybe_unused]] const Parameters& p) -> Variable { return __VA_ARGS__; }, #__VA_ARGS__
-// A function of complex numbers, made of real parts and read as such.
+// A function of complex numbers that are built from real parts, with real parts as results.
 #define COMPLEX(name)                                        \
   {"complex_" #name, pair_of_floats, MAKE([&] {              \
      const Variable z = ct::name(ct::complex(in[0], in[1])); \
@@ -25,7 +25,7 @@ using ct::ReduceOptions;
 
 // ---- samplers: each chooses operands and parameters for many rows ----
 
-/// Operands of an elementwise op: dtypes that its type rule takes, values in its domain.
+/// Operands of an elementwise op: dtypes that its type rule accepts, values in its domain.
 bool map_operands(Generator& g, Step& step) {
   const ct::expr::Op& op = *step.row->op;
   const auto taken = [&](const std::vector<int>& nodes) {
@@ -43,8 +43,8 @@ bool map_operands(Generator& g, Step& step) {
     for (int k = 0; k < op.arity; ++k) {
       const bool condition = op.name == "where" && k == 0;
       const auto takes = condition && g.random.chance(0.8) ? bool_dtype : any_dtype;
-      nodes.push_back(k == 0 ? g.operand(takes) : g.beside(nodes[0], takes));
-      // Most often all of one dtype: mixed ones are cast before anything happens.
+      nodes.push_back(k == 0 ? g.operand(takes) : g.broadcastable(nodes[0], takes));
+      // Usually all have one dtype: operands of mixed dtypes are cast first.
       if (k > 0 && !condition && g.dtype(nodes.back()) != g.dtype(nodes[op.name == "where" ? 1 : 0]) &&
           g.random.chance(0.6) && (op.name != "where" || k > 1)) {
         const int like = nodes[op.name == "where" ? 1 : 0];
@@ -73,12 +73,12 @@ bool one_of_any(Generator& g, Step& step) {
 }
 bool two_floats(Generator& g, Step& step) {
   const int x = g.operand(float_dtype, 1);
-  step.inputs = {x, g.beside(x, float_dtype)};
+  step.inputs = {x, g.broadcastable(x, float_dtype)};
   return true;
 }
 bool three_numbers(Generator& g, Step& step) {
   const int x = g.operand(number_dtype);
-  step.inputs = {x, g.beside(x, number_dtype), g.beside(x, number_dtype)};
+  step.inputs = {x, g.broadcastable(x, number_dtype), g.broadcastable(x, number_dtype)};
   return true;
 }
 /// Two floats of one shape.
@@ -90,10 +90,10 @@ bool pair_of(Generator& g, Step& step, bool (*dtype)(DType)) {
   return true;
 }
 bool pair_of_floats(Generator& g, Step& step) { return pair_of(g, step, float_dtype); }
-/// For powers and logarithms: whether a number of 16 bits is 0 or 1 may depend on where it is rounded.
+/// For powers and logarithms: whether a 16-bit number is 0 or 1 may depend on where it is rounded.
 bool pair_of_wide_floats(Generator& g, Step& step) { return pair_of(g, step, wide_float); }
 
-/// A signal and a filter, mostly a short one: sums of many products would leave the range that is compared.
+/// A signal and a filter, usually a short one: sums of many products would leave the range that is compared.
 bool signal_and_filter(Generator& g, Step& step) {
   if (g.random.chance(0.2)) return pair_of_floats(g, step);
   const int x = g.operand(float_dtype, 1);
@@ -166,7 +166,7 @@ bool permutation(Generator& g, Step& step) {
   for (std::size_t i = step.p.list.size(); i > 1; --i) std::swap(step.p.list[i - 1], step.p.list[g.random.below(i)]);
   return true;
 }
-/// ... with axes of size 1 put in, and dropped where that is stated.
+/// ... with axes of size 1 added, and removed where their size is declared.
 bool shuffle(Generator& g, Step& step) {
   permutation(g, step);
   const ct::Type& type = g.variable(step.inputs[0]).type();
@@ -213,7 +213,7 @@ bool flattened(Generator& g, Step& step) {
   step.p.n = {1 + static_cast<std::int64_t>(g.random.below(static_cast<std::size_t>(g.rank(step.inputs[0]))))};
   return true;
 }
-/// p.n: start, stop, step; n[0] counts from either end and may lie outside.
+/// p.n: start, stop, step; n[0] counts from either end and may be out of range.
 bool sliced(Generator& g, Step& step) {
   step.inputs = {g.operand(any_dtype, 1)};
   const std::int64_t size = g.value(step.inputs[0]).shape(0);
@@ -234,7 +234,7 @@ bool indexed_by_input(Generator& g, Step& step) {
   step.inputs.push_back(g.constant(Array(step.p.n[0])));
   return true;
 }
-/// An element of a vector of numbers, at an index that is an input and is written there.
+/// A vector of numbers, one of whose elements is replaced, at an index that is an input.
 bool number_set_by_input(Generator& g, Step& step) {
   step.inputs = {g.operand(number_dtype, 1, 1)};
   const std::int64_t size = g.value(step.inputs[0]).shape(0);
@@ -252,18 +252,18 @@ bool to_dtype(Generator& g, Step& step) {
   const int x = g.operand(any_dtype);
   step.inputs = {x};
   step.p.dtype = g.some_dtype(any_dtype);
-  // What does not fit is clipped, and nan gives 0: both are compared, but seldom wanted.
+  // Numbers out of range are clipped, and nan gives 0: both are compared, but should be rare.
   if (ct::is_float(g.dtype(x)) && ct::is_discrete(step.p.dtype)) step.inputs = {g.within(x, {-100, 100})};
   return true;
 }
-/// Two vectors of whole numbers, many of them at the ends of what the dtype holds.
+/// Two vectors of whole numbers, many of them at the ends of the dtype's range.
 bool integers_at_ends(Generator& g, Step& step) {
   const DType dtype = g.some_dtype(integer_dtype);
   const std::int64_t size = g.random.whole(1, 60);
   step.inputs = {g.argument(g.ends_of(dtype, {size})), g.argument(g.ends_of(dtype, {size}))};
   return true;
 }
-/// A vector of any kind, and two dtypes that it is cast to one after the other: p.dtype, by way of p.n[0].
+/// A vector of any kind, and two dtypes to which it is cast in turn: first p.n[0], then p.dtype.
 bool cast_by_way(Generator& g, Step& step) {
   const DType from = g.some_dtype(any_dtype);
   step.inputs = {integer_dtype(from) ? g.argument(g.ends_of(from, {g.random.whole(1, 60)}))
@@ -288,7 +288,7 @@ bool pair_of_any(Generator& g, Step& step) {
   step.p.n = {static_cast<std::int64_t>(g.random.below(static_cast<std::size_t>(g.rank(x))))};
   return true;
 }
-/// Places along axis 0, counted from either end, some more than once.
+/// Positions along axis 0, counted from either end, some more than once.
 int places(Generator& g, std::int64_t size, const ct::Sizes& shape) {
   Array at = Array::empty(DType::int64, shape);
   for (std::int64_t i = 0; i < at.size(); ++i)
@@ -359,7 +359,7 @@ bool vector_of_any(Generator& g, Step& step) {
   step.inputs = {g.operand(any_dtype, 1, 1)};
   return true;
 }
-/// Whether a number of 16 bits is 0 may depend on where it is rounded.
+/// Whether a 16-bit number is 0 may depend on where it is rounded.
 bool vector_to_count(Generator& g, Step& step) {
   step.inputs = {g.operand([](DType t) { return any_dtype(t) && ct::compute_dtype(t) == t; }, 1, 1)};
   return true;
@@ -387,7 +387,7 @@ bool matrix_of_numbers(Generator& g, Step& step) {
   return true;
 }
 
-/// A float, and something earlier it hangs on.
+/// A float, and an earlier value on which it depends.
 bool derivative(Generator& g, Step& step) {
   const int y = g.find([&](int i) { return float_dtype(g.dtype(i)) && !g.is_leaf(i); });
   if (y < 0) return false;
@@ -411,7 +411,7 @@ bool weight_step(Generator& g, Step& step) {
 
 // clang-format off
 
-/// Those that reach an op which is not elementwise.
+/// Functions that use an op that is not elementwise.
 const std::vector<Row>& functions_of_ops() {
   static const std::vector<Row> rows = {
       {"sum", reduced_any, MAKE(ct::sum(in[0], ReduceOptions(p.list, p.n[0] != 0)))},
@@ -435,7 +435,7 @@ const std::vector<Row>& functions_of_ops() {
       {"random_bits", one_of_any, MAKE(ct::random_bits(Array{std::uint64_t{7}, std::uint64_t{1}}, in[0].shape()))},
       {"cast", to_dtype, MAKE(ct::cast(in[0], p.dtype))},
       {"cast_by_way", cast_by_way, MAKE(ct::cast(ct::cast(in[0], static_cast<ct::DType>(p.n[0])), p.dtype))},
-      // What a compiler could make use of if the arithmetic of integers did not wrap.
+      // Expressions that a compiler could exploit if the arithmetic of integers did not wrap.
       {"wrapped_sum", integers_at_ends, MAKE(ct::cast(in[0] + in[1], ct::DType::int64))},
       {"wrapped_difference", integers_at_ends, MAKE(ct::cast(in[0] - in[1], ct::DType::int64))},
       {"wrapped_product", integers_at_ends, MAKE(ct::cast(in[0] * in[1], ct::DType::int64))},
@@ -594,7 +594,7 @@ const std::vector<Row>& functions() {
       {"nan_to_num", one_float, MAKE(ct::nan_to_num(in[0]))},
       // -- gradients
       {"grad", derivative, MAKE(ct::grad(ct::sum(in[0] * in[1]), in[2], {.consider_constant = {}, .disconnected_inputs = ct::Disconnected::ignore}))},
-      // -- what users write by hand, and rules look for
+      // -- expressions that users write by hand, and that rules recognise
       {"softmax_by_hand", along_axis, MAKE(ct::exp(in[0]) / ct::sum(ct::exp(in[0]), ReduceOptions(std::vector<int>{static_cast<int>(p.n[0])}, true)))},
       {"log_softmax_by_hand", along_axis, MAKE(ct::log(ct::nnet::softmax(in[0], static_cast<int>(p.n[0]))))},
       {"logsumexp_by_hand", along_axis, MAKE(ct::log(ct::sum(ct::exp(in[0]), ReduceOptions(static_cast<int>(p.n[0])))))},
@@ -661,9 +661,9 @@ const std::vector<const Row*>& op_rows() {
   static const std::vector<const Row*> rows = [] {
     std::vector<const Row*> all;
     for (const ct::expr::Op* op : ct::expr::all_ops()) {
-      // ordered_add adds as add does; that rules leave it alone is shown in tests/ops/test_elementwise.cpp.
+      // ordered_add adds as add does; tests/ops/test_elementwise.cpp shows that rules do not change it.
       if (op->kind == ct::expr::Kind::Map && op->name != "cast" && op->name != "ordered_add")
-        all.push_back(&row_of(ct::expr::op(op->name)));  // by name: a planted one comes first
+        all.push_back(&row_of(ct::expr::op(op->name)));  // by name: a planted op comes first
     }
     return all;
   }();

@@ -10,15 +10,15 @@ namespace differential {
 
 /// Map ops of the table.
 const std::vector<const Row*>& op_rows();
-/// Functions that reach the other ops of the table.
+/// Functions that use the other ops of the table.
 const std::vector<const Row*>& rows_of_ops();
-/// Functions, whatever they are composed of.
+/// Functions, however they are composed.
 const std::vector<const Row*>& function_rows();
 /// All of these.
 const std::vector<const Row*>& all_rows();
 /// low + width * sigmoid(x), in the dtype of x: brings numbers into the domain of a function.
 const Row& squash_row();
-/// Any op, applied as it is (patterns of rules).
+/// Any op, as it is (for patterns of rules).
 const Row& row_of(const ct::expr::Op& op);
 const Row* find_row(std::string_view name);
 

@@ -16,7 +16,7 @@
 namespace differential {
 namespace {
 
-/// Of the processor: other programs may run beside this one.
+/// Processor time: other programs may run at the same time.
 double now() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 /// The function of several cases, with its arguments.
@@ -51,7 +51,7 @@ Together compile(std::span<Prepared* const> cases) {
   return result;
 }
 
-/// Calls the function; shared variables have the values of the case before it.
+/// Calls the function, after shared variables got the values of each case.
 std::vector<Results> call(const Together& together, std::span<Prepared* const> cases) {
   for (const Prepared* p : cases) {
     for (std::size_t i = 0; i < p->test.nodes.size(); ++i) {
@@ -83,7 +83,8 @@ std::optional<Failure> compare_all(Prepared& p, const Setting& setting, const Re
   return std::nullopt;
 }
 
-/// Products may be a library's, whose bits depend on where its operands lie; so does what products feed.
+/// Products may be computed by a library, whose bits depend on the addresses of its operands; so do values computed
+/// from products.
 bool has_product(const std::vector<Variable>& roots) {
   return std::ranges::any_of(ct::builder::topological_order(roots), [](const ct::builder::Node* node) {
     return node->op->kind == ct::expr::Kind::Contract ||
@@ -91,7 +92,7 @@ bool has_product(const std::vector<Variable>& roots) {
   });
 }
 
-/// What is sent from device to device is stored, and 16 bits are rounded when they are stored.
+/// Values sent between devices are stored, and 16-bit numbers are rounded when they are stored.
 bool sends_halves(const Prepared& p) {
   return std::ranges::any_of(ct::builder::topological_order(p.roots), [](const ct::builder::Node* node) {
     return node->op->kind == ct::expr::Kind::Transfer && ct::size_of(node->type.dtype) == 2 &&
@@ -108,8 +109,8 @@ std::optional<Failure> compare_bits(const Prepared& p, const Setting& setting, c
   return std::nullopt;
 }
 
-/// The reference evaluator on the whole graph, as it is imported.
-void evaluate_as_it_is(const Prepared& p, const std::map<std::size_t, Array>& instead) {
+/// The reference evaluator on the whole imported graph.
+void evaluate_unrewritten(const Prepared& p, const std::map<std::size_t, Array>& instead) {
   ct::builder::ImportRequest request;
   std::vector<Array> arguments, shared;
   for (std::size_t i = 0; i < p.test.nodes.size(); ++i) {
@@ -125,7 +126,7 @@ void evaluate_as_it_is(const Prepared& p, const std::map<std::size_t, Array>& in
   ct::expr::evaluate(imported.graph, arguments);
 }
 
-/// The first argument one longer along one axis: if the reference raises, so must the function.
+/// Makes the first argument longer by one along one axis: if the reference raises, so must the function.
 std::optional<Failure> probe_sizes(const Together& together, std::span<Prepared* const> cases, const Setting& setting,
                                    Tally& tally) {
   for (std::size_t k = 0; k < together.arguments.size(); ++k) {
@@ -138,7 +139,7 @@ std::optional<Failure> probe_sizes(const Together& together, std::span<Prepared*
     ++shape[static_cast<std::size_t>(axis)];
     const Array longer = Array::zeros(leaf.type.dtype, shape);
     try {
-      evaluate_as_it_is(p, {{i, longer}});
+      evaluate_unrewritten(p, {{i, longer}});
       continue;
     } catch (const ct::ShapeError&) {
     } catch (const ct::Error&) {
@@ -161,7 +162,7 @@ std::optional<Failure> probe_sizes(const Together& together, std::span<Prepared*
   return std::nullopt;
 }
 
-/// The results of each case; of those that raise the failure.
+/// The results of each case, or its failure if it raises.
 struct Outcome {
   Results results;
   std::optional<Failure> failure;
@@ -193,14 +194,14 @@ std::vector<Outcome> run_setting(std::span<Prepared* const> cases, const Setting
     outcomes[0].failure = Failure{cases[0]->test, setting, Fault::error, "raises " + error};
     return outcomes;
   }
-  // Who is it?
+  // Which case fails?
   for (std::size_t c = 0; c < cases.size(); ++c)
     outcomes[c] = std::move(run_setting(cases.subspan(c, 1), setting, false, tally)[0]);
   return outcomes;
 }
 
-/// Whether there is a root of 0, or the extreme of a reduction more than once: every one of them gets the whole
-/// gradient, by convention, which is no slope.
+/// Whether there is a root of 0, or an extreme that a reduction finds more than once: by convention every such element
+/// gets the whole gradient, which is no slope.
 bool has_kinks(const Values& values) {
   for (const auto& [node, value] : values.known) {
     static const std::set<std::string_view> roots{"sqrt", "cbrt", "pow"};
@@ -282,7 +283,7 @@ std::optional<Failure> check(const Case& test, const Setting& setting, Fault fau
     cpu.flags = "mode=run" + setting.flags.substr(setting.flags.find(','));
     settings.insert(settings.begin(), cpu);
   }
-  one[0].expect(setting.freedom);  // raises for what is no program
+  one[0].expect(setting.freedom);  // raises if the program is invalid
   auto failures = run_batch(one, settings, {.probe = fault == Fault::requirement}, tally);
   if (failures.empty() || failures[0].fault != fault) return std::nullopt;
   return failures[0];
@@ -313,7 +314,7 @@ std::optional<Failure> check_gradients(Prepared& p, Tally& tally) {
     }
     const Array at = p.test.nodes[leaf].leaf.value;
     if (at.size() == 0) continue;
-    // Numbers of fewer digits on the way make steps.
+    // Intermediate numbers of fewer digits make steps.
     const auto order = ct::builder::topological_order({cost});
     if (std::ranges::any_of(order, [](const ct::builder::Node* node) {
           return ct::is_float(node->type.dtype) && node->type.dtype != DType::float64 && !node->inputs.empty();
@@ -348,7 +349,7 @@ std::optional<Failure> check_gradients(Prepared& p, Tally& tally) {
     }
     const double numeric = (near_forward + near_backward) / 2;
     const double size = std::max({std::abs(numeric), std::abs(exact), 1e-3 * std::abs(middle), 1e-3});
-    // Kinks and jumps: the slopes to both sides, and from near and far, must agree.
+    // Kinks and jumps: the slopes on both sides, over short and long distances, must agree.
     const double doubt = std::max({std::abs(forward - backward), std::abs(near_forward - near_backward),
                                    std::abs(forward - near_forward), std::abs(near_forward - nearest)});
     if (!std::isfinite(doubt) || doubt > 1e-3 * size) continue;

@@ -13,7 +13,7 @@
 
 namespace differential {
 
-/// A back-end with its flags, and what its rules may change.
+/// A back-end with its flags, and the freedom of its rules.
 struct Setting {
   std::string name;
   std::string flags;
@@ -23,9 +23,9 @@ struct Setting {
 enum class Fault {
   value,        // a result is too far from the reference
   bits,         // the simulator's bits are not the CPU's
-  error,        // a call raises where the reference does not
-  requirement,  // sizes that do not fit are taken
-  gradient,     // not the slope that differences show
+  error,        // a call raises although the reference does not
+  requirement,  // sizes that do not fit are accepted
+  gradient,     // not the slope given by differences
 };
 
 struct Failure {
@@ -51,7 +51,7 @@ struct Prepared {
 
 Prepared prepare(const Case& test, const std::string& prefix = "");
 
-/// Time and counts of all that was run.
+/// Time and counts of all runs.
 struct Tally {
   std::map<std::string, double> seconds;  // by setting
   std::map<std::string, std::uint64_t> graphs;
@@ -59,18 +59,18 @@ struct Tally {
   std::uint64_t kernels = 0, products = 0, probes = 0, gradients = 0;
 };
 
-/// What a batch may do besides: wrong sizes are tried with the first setting.
+/// Further work of a batch: the first setting is also called with wrong sizes.
 struct BatchOptions {
   bool probe = true;
 };
 
-/// The first failure of each case that has one.
+/// The first failure of each case that fails.
 std::vector<Failure> run_batch(std::vector<Prepared>& batch, std::span<const Setting> settings,
                                const BatchOptions& options, Tally& tally);
-/// One case alone; `fault` as it was found.
+/// One case alone; `fault` is the kind that was found.
 std::optional<Failure> check(const Case& test, const Setting& setting, Fault fault);
 
-/// Gradients of a smooth case against differences of the reference evaluator.
+/// Compares the gradients of a smooth case with differences from the reference evaluator.
 std::optional<Failure> check_gradients(Prepared& prepared, Tally& tally);
 
 }  // namespace differential

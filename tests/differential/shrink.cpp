@@ -30,7 +30,7 @@ class Shrinker {
   }
 
  private:
-  /// Takes the case over if it still fails.
+  /// Accepts the smaller case if it still fails.
   bool accept(Case test) {
     if (attempts_-- <= 0) return false;
     test = test.pruned();
@@ -41,7 +41,7 @@ class Shrinker {
       best_ = *failure;
       return true;
     } catch (const std::exception&) {
-      return false;  // no sound program
+      return false;  // an invalid program
     }
   }
 
@@ -58,7 +58,7 @@ class Shrinker {
     const Case whole = best_.test;
     const std::size_t outputs = whole.outputs.size();
     for (std::size_t i = 0; i < outputs + whole.updates.size(); ++i) {
-      // The root that differed comes first.
+      // The root that differs comes first.
       const std::size_t root =
           best_.root < 0 ? i : (i + static_cast<std::size_t>(best_.root)) % (outputs + whole.updates.size());
       Case one = whole;
@@ -86,7 +86,7 @@ class Shrinker {
     }
   }
 
-  /// A step becomes an input that has its value.
+  /// Replaces a step by an input that has its value.
   void cut() {
     for (std::size_t back = 1; back <= best_.test.nodes.size(); ++back) {
       const std::size_t i = best_.test.nodes.size() - back;
@@ -111,7 +111,7 @@ class Shrinker {
     }
   }
 
-  /// A step is left out for one of its operands.
+  /// Replaces a step by one of its operands.
   void bypass() {
     for (std::size_t i = 0; i < best_.test.nodes.size(); ++i) {
       for (std::size_t k = 0; i < best_.test.nodes.size() && k < best_.test.nodes[i].step.inputs.size(); ++k) {
@@ -125,7 +125,7 @@ class Shrinker {
     }
   }
 
-  /// Of loops: lines of the body, and what else a loop may have.
+  /// For loops: lines of the body, and the other parts of a loop.
   void simpler_bodies() {
     for (std::size_t i = 0; i < best_.test.nodes.size(); ++i) {
       for (std::size_t k = 0; i < best_.test.nodes.size() && attempts_ > 0; ++k) {
@@ -188,7 +188,7 @@ class Shrinker {
 
   /// Whole numbers, the same number everywhere, zeros.
   void simpler_numbers() {
-    if (best_.fault == Fault::gradient) return;  // simple numbers are where kinks are
+    if (best_.fault == Fault::gradient) return;  // kinks are at simple numbers
     for (std::size_t i = 0; i < best_.test.nodes.size(); ++i) {
       if (!best_.test.nodes[i].is_leaf()) continue;
       const Array value = best_.test.nodes[i].leaf.value;

@@ -15,9 +15,9 @@ namespace {
 __extension__ typedef __int128 Wide;
 constexpr Wide highest = std::numeric_limits<std::int64_t>::max(), lowest = std::numeric_limits<std::int64_t>::min();
 
-/// A value as it should be, as 64 bits hold it, and whether anything on the way did not fit.
+/// The mathematical value, its 64 bits, and whether an intermediate value did not fit.
 struct Number {
-  std::optional<Wide> exact;  // none: not even 128 bits hold it
+  std::optional<Wide> exact;  // none if not even 128 bits hold it
   std::uint64_t wrapped = 0;
   bool fits = true;
 
@@ -31,7 +31,7 @@ struct Term {
   std::string text;
 };
 
-/// The result of an operation of two that are exact.
+/// The result of an operation on two exact values.
 Number combined(const Number& a, const Number& b, std::uint64_t wrapped, auto&& exactly) {
   Number result{std::nullopt, wrapped, a.fits && b.fits};
   Wide exact = 0;
@@ -52,7 +52,7 @@ Number multiplied(const Number& a, const Number& b) {
                   [](Wide x, Wide y, Wide* z) { return !__builtin_mul_overflow(x, y, z); });
 }
 
-/// Two of them of one sign add up to what comes back as a size.
+/// The sum of two of them with equal signs wraps to a small number, which could pass for a size.
 std::int64_t end_of_range(Random& random, bool high) {
   return high ? std::numeric_limits<std::int64_t>::max() - random.whole(0, 2)
               : std::numeric_limits<std::int64_t>::min() + random.whole(0, 2);
@@ -74,7 +74,7 @@ std::int64_t some_number(Random& random) {
   }
 }
 
-/// What the sizes are used for.
+/// The use of the sizes.
 enum class Use {
   alloc,
   concatenate,
@@ -113,7 +113,7 @@ class Program {
     use_ = static_cast<Use>(random_.whole(0, static_cast<int>(Use::last)));
   }
 
-  /// What is wrong under the present flags; empty where nothing is.
+  /// The fault under the current flags; empty if there is none.
   std::string check(const std::string& setting) const {
     try {
       const std::string fault = check_size() + check_data();
@@ -222,14 +222,14 @@ class Program {
     return ct::arange(0, a, 2).shape(0);
   }
 
-  /// What `used` gives; nothing where it must raise.
+  /// The result of `used`; nothing if it must raise.
   std::optional<Wide> wanted() const {
     const std::optional<Wide>&a = size_.value.exact, &b = other_.value.exact;
     const auto is_size = [](const std::optional<Wide>& x) { return x && *x >= 0 && *x <= highest; };
     const auto size = [&](const std::optional<Wide>& x) { return is_size(x) ? x : std::nullopt; };
     if (use_ == Use::arange)
       return a && *a <= highest && *a >= lowest ? std::optional((std::max<Wide>(*a, 0) + 1) / 2) : std::nullopt;
-    // -1 is what is left.
+    // -1 is the remaining number of elements.
     if (use_ == Use::reshape && a && *a == -1) return is_size(b) && *b > 0 && 6 % *b == 0 ? size(6 / *b) : std::nullopt;
     if (use_ == Use::reshape && b && *b == -1) return is_size(a) && *a > 0 && 6 % *a == 0 ? a : std::nullopt;
     if (!is_size(a)) return std::nullopt;
@@ -257,7 +257,7 @@ class Program {
         return size(*a + *b + 3);
       case Use::reshape:
         return *a * *b == 6 ? a : std::nullopt;
-      case Use::dot:  // the factors are arrays, too, and what is summed
+      case Use::dot:  // the factors are arrays, too, and the sum
         return size(2 * *a) && size(2 * *b) && size(2 * *a * *b) ? size(*a * *b) : std::nullopt;
       default:
         break;
@@ -275,7 +275,7 @@ class Program {
       if (right) throw;
     }
     if (found && right && Wide{*found} == *right) return "";
-    // What wrapped on the way may raise though it would come back.
+    // A value that wrapped in between may raise although the result fits again.
     if (!found && (!right || !size_.value.fits || !other_.value.fits)) return "";
     return fmt::format("gives {}, where {} is right; ", found ? std::to_string(*found) : "ShapeError",
                        right ? std::to_string(static_cast<std::int64_t>(*right)) : "ShapeError");

@@ -11,7 +11,7 @@
 
 namespace differential {
 
-/// Tries `count` programs under each setting. What is wrong, a line each, with the program.
+/// Tries `count` programs under each setting. Returns the faults, one per line, with their programs.
 std::vector<std::string> check_sizes(Random& random, std::span<const Setting> settings, int count);
 
 }  // namespace differential

@@ -19,9 +19,9 @@ namespace {
 
 using ct::expr::Kind;
 
-constexpr int samples = 12;  // in pairs that move the same way and the other
-// Errors are this many times as large in the runs, and the tolerance this many times the movement: a few runs see less
-// than the worst case. Movements are whole last places: with fewer or smaller ones those of x and of x + y in x + y - x
+constexpr int samples = 12;  // in pairs that move in opposite directions
+// The runs multiply errors by `amplitude`, and the tolerance is the movement times `margin`: a few runs see less than
+// the worst case. Movements are whole last places: with fewer or smaller ones those of x and of x + y in x + y - x
 // cancelled in all pairs for an element of one graph in 50,000.
 constexpr double amplitude = 6, margin = 4;
 
@@ -41,7 +41,7 @@ Format format_of(DType dtype) {
   }
 }
 
-/// The width of the last place at x, denormals included.
+/// The size of the last place at x, denormals included.
 double ulp_at(double x, DType dtype) {
   const Format f = format_of(dtype);
   int exponent = f.least_exponent;
@@ -49,13 +49,13 @@ double ulp_at(double x, DType dtype) {
   return std::ldexp(1.0, std::max(exponent, f.least_exponent) - f.digits);
 }
 
-/// What an op's result may be off by: units in the last place of the result, half units of each operand (backward
+/// The allowed error of an op's result: units in the last place of the result, half units of each operand (backward
 /// error), units in the last place of 1, and of the largest among operands and result.
 struct OpError {
   double result = 0, operands = 0, ones = 0, largest = 0;
 };
 
-/// `complex`: of complex operands, or with a complex result.
+/// `complex`: with complex operands or a complex result.
 OpError error_of(const ct::expr::Op& op, DType dtype, bool complex) {
   static const std::set<std::string_view> choices{"neg",    "abs",    "sgn",   "maximum", "minimum",      "where",
                                                   "floor",  "ceil",   "trunc", "round",   "max",          "min",
@@ -65,22 +65,23 @@ OpError error_of(const ct::expr::Op& op, DType dtype, bool complex) {
   static const std::set<std::string_view> rounded{"mul", "true_divide", "sqr", "sqrt", "cast"};
   static const std::set<std::string_view> parts{"real", "imag", "conj", "neg", "complex", "where", "eq", "neq"};
   if (complex && op.kind == Kind::Map) return parts.contains(op.name) ? OpError{} : OpError{8, 2};
-  // Maximum subtracted, then the logarithm of a sum that is at least 1: the error is that of numbers near 1.
+  // The maximum is subtracted, then the logarithm of a sum that is at least 1 follows: the error is that of numbers
+  // near 1.
   static const std::set<std::string_view> of_logarithms{"log_softmax", "logsumexp", "crossentropy_logits"};
   if (choices.contains(op.name) || marks.contains(op.name)) return {};
   if (of_logarithms.contains(op.name)) return {4, 8, 4};
-  // Sums are put in another order: (x + a) + b is x + (a + b), whose constant may be larger than the sum. Movements of
-  // the operands themselves could cancel where these do.
+  // Sums are reordered: (x + a) + b is x + (a + b), whose constant may be larger than the sum. Movements of the
+  // operands themselves could cancel where these do.
   if (op.name == "add" || op.name == "sub") return {.result = 0.5, .largest = 1.5};
   if (op.name == "inc_subtensor") return {0.5, 2};
-  // Exact to digits of their largest values, not near their zeros far out.
+  // Exact relative to their largest values, not near their distant zeros.
   if (op.name == "j0" || op.name == "j1" || op.name == "jv") return {4, 1, 1};
-  // 1e-13 is promised of functions of an order, which are computed in float64.
+  // Functions with an order, which are computed in float64, promise 1e-13.
   static const std::set<std::string_view> of_an_order{"gammainc", "gammaincc", "gamma_pdf", "chi2sf", "iv"};
   if (of_an_order.contains(op.name)) return {dtype == DType::float64 ? 500.0 : 1.0, 1};
   switch (op.kind) {
     case Kind::Map:
-      // Functions near their zeros are as exact as their operands.
+      // Near their zeros, functions are as exact as their operands.
       return rounded.contains(op.name) ? OpError{0.5, 0} : OpError{4, 1};
     case Kind::View:
     case Kind::Join:
@@ -100,7 +101,7 @@ OpError error_of(const ct::expr::Op& op, DType dtype, bool complex) {
   }
 }
 
-/// The parts of complex numbers as numbers of their own; others as they are.
+/// The parts of complex numbers as separate numbers; other numbers unchanged.
 Array as_reals(const Array& array) {
   if (!ct::is_complex(array.dtype())) return array;
   ct::Sizes shape = array.shape();
@@ -109,7 +110,7 @@ Array as_reals(const Array& array) {
                       array.dtype() == DType::complex64 ? DType::float32 : DType::float64, shape);
 }
 
-/// Whole numbers so small that sums and products of them are exact.
+/// Whole numbers so small that their sums and products are exact.
 bool is_whole(const Array& array) {
   if (ct::is_discrete(array.dtype())) return true;
   if (ct::is_complex(array.dtype())) return false;
@@ -129,7 +130,7 @@ bool is_finite(const Array& array) {
   return true;
 }
 
-/// Elements that may become anything; empty: none.
+/// Elements that may have any value; empty: none.
 using Wild = std::vector<bool>;
 
 void mark(Wild& wild, const Array& result, std::int64_t i) {
@@ -137,7 +138,7 @@ void mark(Wild& wild, const Array& result, std::int64_t i) {
   wild[static_cast<std::size_t>(i)] = true;
 }
 
-/// How far elements are moved, and which way: the second of a pair of runs goes the other way everywhere.
+/// How far elements are moved, and in which direction: the second run of a pair uses the opposite direction everywhere.
 struct Draw {
   int sample;
   Random &sizes, &signs;
@@ -154,8 +155,8 @@ std::vector<double> larger_parts(const Array& complex) {
   return all;
 }
 
-/// Each element moved by 0.5 to 1 times `units` last places, and `ones` last places of 1, either way. `sizes`: whose
-/// last places these are, if not its own.
+/// Moves each element by 0.5 to 1 times `units` last places, and `ones` last places of 1, in either direction. `sizes`:
+/// the numbers whose last places these are, if not the element itself.
 Array moved(const Array& array, double units, double ones, const Wild& wild, Draw draw,
             const std::vector<double>& sizes = {}) {
   static constexpr double inf = std::numeric_limits<double>::infinity();
@@ -172,8 +173,8 @@ Array moved(const Array& array, double units, double ones, const Wild& wild, Dra
   for (std::int64_t i = 0; i < array.size(); ++i) {
     const double x = array.as_double(i);
     if (!wild.empty() && wild[static_cast<std::size_t>(i)]) {
-      // In some runs neighbours differ, as of two that may be anything either may be the smaller one; in the others
-      // they do not, as what many of them make is not nan for sure.
+      // In some runs neighbours differ, because either of two elements with any value may be the smaller one; in the
+      // others they do not, because a combination of many is not certainly nan.
       const std::int64_t place = draw.sample % 3 == 2 ? i + i / 8 : 0;
       to[i] = anything[static_cast<std::size_t>(draw.sample + place) % std::size(anything)];
       continue;
@@ -184,26 +185,27 @@ Array moved(const Array& array, double units, double ones, const Wild& wild, Dra
     }
     const double of = sizes.empty() ? x : sizes[static_cast<std::size_t>(i)];
     double size = draw.sizes.between(0.5, 1) * (units * ulp_at(of, array.dtype()) + ones * ulp_at(1, array.dtype()));
-    // Below the normal numbers products lose digits, and others in another order.
+    // Below the normal numbers products lose digits, and different digits in another order.
     const double least = std::ldexp(1.0, format_of(array.dtype()).least_exponent - 1);
     if (units > 0 && x != 0 && std::abs(x) < least) size = std::max(size, least);
     if (draw.signs.chance(0.5) == (draw.sample % 2 == 1)) size = -size;
     to[i] = std::abs(x + size) <= top ? x + size : x - size;
-    // Probabilities do not become negative, and 0 may be what underflowed.
+    // Probabilities do not become negative, and a 0 may be an underflow.
     if (sizes.empty() && ones == 0 && to[i] * x < 0) to[i] = 0;
     if (x == 0) to[i] = sizes.empty() ? std::copysign(size, x) : of == 0 ? 0 : size;
   }
   return out.astype(array.dtype());
 }
 
-/// The operand whose whole numbers are meant: beside them a power of a negative number, or an order, has no value.
+/// The operand whose whole numbers are significant: between them a power of a negative number, or an order, has no
+/// value.
 std::optional<std::size_t> order_operand(std::string_view op) {
   static const std::map<std::string_view, std::size_t> operands{{"pow", 1}, {"polygamma", 0}, {"jv", 0}, {"iv", 0}};
   const auto at = operands.find(op);
   return at == operands.end() ? std::nullopt : std::optional(at->second);
 }
 
-/// `changed`, but for the whole numbers of `array`.
+/// `changed`, except for the whole numbers of `array`.
 Array with_whole_numbers_of(const Array& array, const Array& changed) {
   Array out = Array::empty(DType::float64, array.shape());
   for (std::int64_t i = 0; i < out.size(); ++i) {
@@ -213,7 +215,7 @@ Array with_whole_numbers_of(const Array& array, const Array& changed) {
   return out.astype(array.dtype());
 }
 
-/// The element of an operand that element i of an elementwise result of that shape reads.
+/// The element of an operand that element i of an elementwise result with this shape reads.
 std::int64_t operand_position(const Array& operand, const ct::Sizes& shape, std::int64_t i) {
   std::int64_t at = 0, step = 1;
   for (std::size_t back = 1; back <= shape.size(); ++back) {
@@ -249,14 +251,14 @@ Array with_ones_for_infinities(const Array& array) {
   return out.astype(array.dtype());
 }
 
-/// What a rewrite may change besides rounding.
+/// Elements that a rewrite may change, besides rounding.
 Wild wild_elements(const ct::builder::Node& node, const Array& truth, const std::vector<Array>& inputs,
                    Freedom freedom) {
   if (freedom == Freedom::none || !ct::is_float(truth.dtype()) || is_finite(truth)) return {};
   Wild wild(static_cast<std::size_t>(truth.size()), false);
   const bool finite = std::ranges::all_of(inputs, is_finite);
-  std::optional<Array>
-      of_finite;  // the same of operands that are all finite: what is not finite there owes nothing to theirs
+  // The result for operands that are all finite: infinities there are not due to infinite operands.
+  std::optional<Array> of_finite;
   if (!finite && freedom != Freedom::special && node.op->kind != Kind::Map) {
     std::vector<Array> changed;
     for (const Array& input : inputs) changed.push_back(with_ones_for_infinities(input));
@@ -275,12 +277,12 @@ Wild wild_elements(const ct::builder::Node& node, const Array& truth, const std:
   return wild;
 }
 
-/// Partial sums and products may leave the range of the dtype in one order and not in another: where the sum of the
+/// Partial sums and products may leave the range of the dtype in one order and not in another: if the sum of the
 /// magnitudes does, or the product of the large or of the small factors, the result may be anything.
 void add_partial_overflows(const ct::builder::Node& node, const Array& truth, const std::vector<Array>& inputs,
                            Wild& wild) {
   if (!ct::is_float(truth.dtype())) return;
-  // Of a linear recurrence the coefficients are factors.
+  // The coefficients of a linear recurrence are factors.
   const bool product = node.op->name == "prod" || node.op->name == "cumprod" || node.op->name == "linear_recurrence";
   bool large = product;
   const auto magnitudes = [&](bool of_small) {
@@ -317,15 +319,15 @@ void add_partial_overflows(const ct::builder::Node& node, const Array& truth, co
 
 struct NodeState {
   Array truth;
-  Array runs[samples];  // of the same memory where nothing moves
-  bool lost = false;    // some run fails, or finds another size: nothing that depends on it is compared
+  Array runs[samples];  // they share memory if nothing moves
+  bool lost = false;    // some run fails, or finds another size: values that depend on it are not compared
   bool whole = false;
-  double own = 0;  // units in the last place by which its op may be off, at least
+  double own = 0;  // least error of its op, in units in the last place
 };
 
 bool same_memory(const Array& a, const Array& b) { return a.address() == b.address(); }
 
-/// How far the runs are from the truth at one element.
+/// The distance of the runs from the truth at one element.
 double spread(const NodeState& state, std::int64_t i) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   if (!ct::is_float(state.truth.dtype())) {
@@ -348,13 +350,13 @@ double spread(const NodeState& state, std::int64_t i) {
   return std::isfinite(truth) ? std::max(margin * most, amplitude * state.own * ulp_at(truth, state.truth.dtype())) : 0;
 }
 
-/// Whether a number may be 0, or below it where it is above: its tolerance reaches there.
+/// Whether a number may be 0, or negative although it is positive: its tolerance reaches 0.
 bool may_be_zero(const NodeState& state, std::int64_t i) {
   const double most = spread(state, i);
   return most > 0 && !(std::abs(state.truth.as_double(i)) > most);
 }
 
-/// The same of a complex number.
+/// The same for a complex number.
 bool complex_may_be_zero(const NodeState& state, std::int64_t i) {
   const auto at = [&](const Array& values) { return ct::expr::element_of(values, i).as_complex(); };
   double most = 0;
@@ -399,7 +401,7 @@ class Runs {
     const auto is_complex = [](const NodeState* operand) { return ct::is_complex(operand->truth.dtype()); };
     OpError error = error_of(*node.op, state.truth.dtype(),
                              ct::is_complex(state.truth.dtype()) || std::ranges::any_of(from, is_complex));
-    // What gives whole numbers of whole numbers without rounding.
+    // Ops that give exact whole numbers for whole numbers.
     const bool arithmetic = node.op->kind == Kind::Map ? error.result < 1 : error.operands > 0;
     if (!floats || (whole && state.whole && arithmetic)) error = {};
     Wild wild = wild_elements(node, state.truth, inputs, freedom_);
@@ -424,7 +426,7 @@ class Runs {
   }
 
  private:
-  /// Where an operand is not finite in truth, but is in some run, so that what becomes of it is nobody's promise.
+  /// Elements at which an operand is not finite in truth but finite in some run: the result is not promised.
   static void add_doubtful(const std::vector<const NodeState*>& from, const Array& result, Wild& wild) {
     if (!ct::is_float(result.dtype()) || is_finite(result)) return;
     for (std::int64_t i = 0; i < result.size(); ++i) {
@@ -443,8 +445,8 @@ class Runs {
     }
   }
 
-  /// A divisor that may be on either side of 0 may be 0 itself, and then the quotient is anything; so is a function
-  /// with a pole there, and what takes the sign of such a number. Of one that is 0 in truth poles are compared.
+  /// A divisor whose sign is uncertain may be 0, and then the quotient is anything; the same holds for a function with
+  /// a pole there, and for functions of the number's sign. If it is 0 in truth, poles are compared.
   static void add_poles(const ct::builder::Node& node, const std::vector<const NodeState*>& from, const Array& result,
                         Wild& wild) {
     static const std::map<std::string_view, std::size_t> operands{
@@ -473,7 +475,7 @@ class Runs {
     }
   }
 
-  /// Where an order, or the exponent of a negative number, may or may not be whole.
+  /// Elements at which an order, or the exponent of a negative number, may or may not be whole.
   static void add_near_whole(const ct::builder::Node& node, const std::vector<const NodeState*>& from,
                              const Array& result, Wild& wild) {
     const auto order = order_operand(node.op->name);
@@ -488,8 +490,8 @@ class Runs {
     }
   }
 
-  /// Libraries are free to multiply the zeros of a border by a filter that is not finite, or to leave them out. What
-  /// lies beside a border has fewer terms than the filter has elements.
+  /// Libraries may multiply the zeros of a border by a filter that is not finite, or omit them. Elements next to a
+  /// border have fewer terms than the filter has elements.
   static void add_borders(const ct::builder::Node& node, const std::vector<Array>& inputs, const Array& result,
                           Wild& wild) {
     if (node.op->name != "convolve" || is_finite(inputs[1])) return;
@@ -502,7 +504,7 @@ class Runs {
     }
   }
 
-  /// The remainder of a quotient that is not known to a whole number may be anything.
+  /// The remainder of a quotient whose whole part is uncertain may be anything.
   static void add_remainders(const ct::builder::Node& node, const std::vector<const NodeState*>& from,
                              const Array& result, Wild& wild) {
     if ((node.op->name != "mod" && node.op->name != "fmod") || !ct::is_float(result.dtype())) return;
@@ -519,8 +521,8 @@ class Runs {
     }
   }
 
-  /// Answers that are yes or no although no run says otherwise: of numbers that may be equal, or 0, which they are in
-  /// no run, where each is moved by itself; and of numbers that may be anything.
+  /// Uncertain answers yes or no although all runs agree: for numbers that may be equal, or 0, which they are in no run
+  /// because each is moved separately; and for numbers that may be anything.
   void add_coincidences(const ct::builder::Node& node, const std::vector<const NodeState*>& from, NodeState& state) {
     static const std::set<std::string_view> of_zero{"cast",       "logical_not", "logical_and",
                                                     "logical_or", "logical_xor", "signbit"};
@@ -546,11 +548,11 @@ class Runs {
     };
     const auto is_doubtful = [&](const NodeState* operand, std::int64_t i) {
       if (!ct::is_float(operand->truth.dtype())) return false;
-      if (node.op->name == "signbit" && std::isnan(at(operand->truth, i))) return true;  // nobody promises nan's sign
+      if (node.op->name == "signbit" && std::isnan(at(operand->truth, i))) return true;  // nan's sign is not promised
       const std::int64_t position = operand_position(operand->truth, state.truth.shape(), i);
       return std::isinf(spread(*operand, position)) || (asks_zero && may_be_zero(*operand, position));
     };
-    // Other nodes' answers change in other runs, so that those of both are not always equal.
+    // The answers of other nodes change in other runs, so that the two are not always equal.
     const std::size_t stride = states_.size() % 3;
     for (std::int64_t i = 0; i < state.truth.size(); ++i) {
       const bool either =
@@ -563,7 +565,7 @@ class Runs {
     }
   }
 
-  /// The exponent of a number that may be 0 may be as low as exponents go, while that of 0 is 0.
+  /// The exponent of a number that may be 0 may be as small as exponents can be, while that of 0 is 0.
   static void add_lowest_exponents(const ct::builder::Node& node, const std::vector<const NodeState*>& from,
                                    NodeState& state) {
     if (node.op->name != "frexp_exponent") return;
@@ -613,14 +615,14 @@ class Runs {
 
   /// The results of one loop have one body and equal inputs.
   using LoopKey = std::pair<const void*, std::vector<const ct::builder::Node*>>;
-  /// What a loop's body gave, step by step.
+  /// The results of a loop's body, for each step.
   struct Steps {
     std::vector<std::vector<NodeState>> given;
     bool lost = false;
   };
 
-  /// The steps of a loop, one after the other: in each the nodes of the body are computed and moved as those of the
-  /// graph are, so that errors pass from step to step as they do.
+  /// The steps of a loop in order: in each the nodes of the body are computed and moved like those of the graph, so
+  /// that errors propagate from step to step.
   const Steps& steps_of(const ct::builder::Node& node, const ct::expr::Loop& loop) {
     std::vector<const ct::builder::Node*> key;
     std::vector<const NodeState*> from;
@@ -666,7 +668,7 @@ class Runs {
         for (const auto& [leaf, state] : body) all.insert(leaf);
         return all;
       }();
-      std::map<LoopKey, Steps> inner;  // loops in the body are others in every step
+      std::map<LoopKey, Steps> inner;  // the body's loops, which differ in every step
       states_.swap(body);
       loops_.swap(inner);
       for (const ct::builder::Node* each : order) {
@@ -711,7 +713,7 @@ class Runs {
       }
       return ct::expr::loop_result(loop, read, given, state.truth.dtype(), state.truth.shape());
     };
-    // The evaluator's loop and the steps here are two programs.
+    // The evaluator's loop and the steps here are independent programs.
     if (!same_bits(result_of([](const NodeState& of) { return of.truth; }), state.truth))
       throw ct::InternalError("the reference evaluator's loop is not what its steps give");
     for (int k = 0; k < samples; ++k) state.runs[k] = result_of([&](const NodeState& of) { return of.runs[k]; });
@@ -809,7 +811,7 @@ std::optional<Difference> compare(const Array& got, const Expected& expected, Co
   if (got.dtype() != truth.dtype() || got.rank() != truth.rank())
     return Difference{0, std::string(name_of(got.dtype())), std::string(name_of(truth.dtype())), 0};
   if (got.shape() != truth.shape()) {
-    // A size that hangs on a comparison may come out otherwise.
+    // A size that depends on a comparison may differ.
     if (!expected.tolerance.empty() && std::isinf(expected.tolerance[0])) return std::nullopt;
     return Difference{0, fmt::format("of shape ({})", fmt::join(got.shape(), ", ")),
                       fmt::format("({})", fmt::join(truth.shape(), ", ")), 0};

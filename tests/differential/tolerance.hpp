@@ -21,11 +21,11 @@ namespace differential {
 /// Which elements a rewrite may change besides rounding.
 enum class Freedom {
   none,      // no rules run
-  overflow,  // stable forms: what is infinite or nan although all operands are finite may become a number
-  special,   // special_values=theano: whatever depends on an infinity or a nan
+  overflow,  // stable forms: a result that is infinite or nan for finite operands may become a number
+  special,   // special_values=theano: all that depends on an infinity or a nan
 };
 
-/// The value of an output and, element by element, how far a result may be from it (infinite: not compared).
+/// The value of an output and, for each element, the tolerance of a result (infinite: not compared).
 struct Expected {
   Array value;
   std::vector<double> tolerance;
@@ -36,17 +36,17 @@ double largest(DType dtype);
 
 using NodeValues = std::map<const ct::builder::Node*, Array>;
 
-/// One op on arrays, by the reference evaluator; raises what it raises.
+/// One op on arrays, by the reference evaluator; raises what the op raises.
 Array compute(const ct::builder::Node& node, const std::vector<Array>& inputs);
 
-/// Values of leaves are put in by the caller; `value_of` computes what is missing.
+/// The caller adds the values of leaves; `value_of` computes missing values.
 class Values {
  public:
   NodeValues known;
   const Array& of(const Variable& variable);
 
  private:
-  std::vector<Variable> asked_;  // kept: another node at the address of one that is gone would have its value
+  std::vector<Variable> asked_;  // kept: a new node at the address of a deleted one would have its value
 };
 
 /// For each root; `leaves` has the values of arguments and shared variables.
@@ -60,15 +60,15 @@ struct Difference {
   std::string text() const;
 };
 
-/// How many elements were compared, and how many said nothing.
+/// How many elements were compared, and how many were not comparable.
 struct Compared {
   std::uint64_t elements = 0, ambiguous = 0;
 };
 
-/// The first element that is too far off.
+/// The first element outside its tolerance.
 std::optional<Difference> compare(const Array& got, const Expected& expected, Compared& count);
 
-/// Equal bits, any nan being like any other.
+/// Equal bits, except that all nans are equal.
 bool same_bits(const Array& a, const Array& b);
 
 }  // namespace differential

@@ -14,7 +14,7 @@ LIBRARIES = {"NVRTC": "libnvrtc.so.13", "cuBLASLt": "libcublasLt.so.13", "cuDNN"
 
 
 def run(flags, *options, **environment):
-    """Exit status and what is written to the standard output."""
+    """Exit status and standard output."""
     variables = {**os.environ, "CROTON_FLAGS": flags, **environment}
     done = subprocess.run([tool, "doctor", *options], env=variables, stdout=subprocess.PIPE, text=True, check=False)
     return done.returncode, done.stdout

@@ -2,9 +2,8 @@
 // below the program with numbered lines, so that a reader sees whether the message names the variable, the line, the
 // types found and the accepted ones. With CROTON_UPDATE_EXPECTED=1 in the environment the files are rewritten.
 //
-// `#line 1 "user.cpp"` numbers the lines of a program from 1: what is added above it changes nothing. After it the
-// compiler's own messages speak of user.cpp too. A PLAIN_CASE has no symbolic variable, so that there is no line to
-// name.
+// `#line 1 "user.cpp"` numbers the lines of a program from 1, so that lines added above it change nothing. After it the
+// compiler's own messages name user.cpp too. A PLAIN_CASE has no symbolic variable, so that there is no line to name.
 #include "catch.hpp"
 #include "folders.hpp"
 
@@ -52,7 +51,7 @@ struct Register {
 #define ERROR_CASE(group, name) ANY_CASE(group, name, true)
 #define PLAIN_CASE(group, name) ANY_CASE(group, name, false)
 
-/// A folder for files of the cases; messages show it as FOLDER.
+/// A folder for files of the cases; messages print it as FOLDER.
 const std::filesystem::path& folder() {
   static const test::TemporaryFolder made;
   return made.path();
@@ -88,7 +87,7 @@ std::vector<std::string> program_of(const Case& c) {
   return lines;
 }
 
-/// Every "NAME is TYPE (user.cpp:N)" must lead to the line that makes NAME, and every line must be there.
+/// Every "NAME is TYPE (user.cpp:N)" must name the line that makes NAME, and every line must exist.
 void check_lines(const Case& c, const std::string& message, const std::vector<std::string>& program) {
   static const std::regex place(R"(user\.cpp:(\d+))"), described(R"((\w+) is \w+\[[^\]]*\] \(user\.cpp:(\d+)\))");
   bool any = false;

@@ -1,10 +1,10 @@
-#!/usr/bin/env python3
-"""Runs an example and compares what it prints with the file of its name in this folder.
+# !/usr/bin/env python3
+"""Runs an example and compares its output with the file of the same name in this folder.
 
     tests/examples/check.py PROGRAM [ARGUMENT ...]
 
-In the file `{}` stands for any text, or none, within a line (a time, a number that differs from processor to processor), and a line
-`...` for any number of lines. The program must end with 0.
+In the file `{}` matches any text, or none, within a line (a time, a number that differs between processors), and a line
+`...` matches any number of lines. The exit status must be 0.
 """
 
 import pathlib
@@ -19,7 +19,7 @@ def pattern_of(line):
 
 
 def first_difference(lines, printed):
-    """The number of the first line of the file that does not fit, or none: the longest beginning that fits."""
+    """The number of the first line of the file that does not match, or none; the longest matching beginning counts."""
     for count in range(1, len(lines) + 1):
         if not re.match("".join(lines[:count]), printed):
             return count

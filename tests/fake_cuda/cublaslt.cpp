@@ -1,4 +1,4 @@
-// A cuBLASLt whose products are plain loops over columns, put into streams of the fake driver.
+// A cuBLASLt whose products are plain loops over columns, executed in streams of the fake driver.
 #include <cstring>
 #include <set>
 #include <type_traits>
@@ -34,10 +34,10 @@ namespace {
 
 constexpr std::size_t workspace_wanted = 4096;
 
-// What an Algorithm of this library holds.
+// The contents of an Algorithm of this library.
 enum AlgorithmPart : std::size_t { split_k, scheme, alignment, workspace };
 
-// Those that were not destroyed.
+// The objects that were not destroyed.
 template <class T>
 std::set<T*>& all_of() {
   static auto& all = *new std::set<T*>;
@@ -183,7 +183,8 @@ ENTRY(MatmulPreferenceSetAttribute, Preference handle, int which, const void* va
   return status::success;
 }
 
-// The fastest, which splits k, comes first, whatever the caller wishes; then a candidate that failed; then a plain one.
+// The candidates are a fast one that splits k, which comes first regardless of preferences; one that failed; and a
+// plain one.
 ENTRY(MatmulAlgoGetHeuristic, Handle, Description description, MatrixLayout a, MatrixLayout b, MatrixLayout c, MatrixLayout d, Preference preference, int asked, Candidate* candidates, int* found)
   const std::uint64_t a_rows = description->transpose_a ? a->columns : a->rows;
   const std::uint64_t a_columns = description->transpose_a ? a->rows : a->columns;

@@ -1,5 +1,5 @@
-// A cuDNN whose convolutions are plain loops, put into streams of the fake driver. It is as narrow as the real one may
-// be: it takes tensors of one order of axes without gaps, and sizes that agree.
+// A cuDNN whose convolutions are plain loops, executed in streams of the fake driver. It accepts as little as the real
+// one may: tensors with one order of axes and without gaps, and sizes that agree.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -23,7 +23,7 @@ struct DescriptorTag {
   bool set = false;
   int type = 0, dims = 0, format = 0;
   std::array<long long, 5> sizes{1, 1, 1, 1, 1}, steps{};
-  // of a convolution, of dims - 2 axes
+  // of a convolution with dims - 2 axes
   std::array<long long, 3> pads{}, strides{1, 1, 1}, dilations{1, 1, 1};
   int mode = 0, math = math_default, groups = 1;
 };
@@ -37,7 +37,7 @@ using Index = std::array<long long, 5>;
 
 constexpr std::size_t workspace_wanted = 4096;
 
-// Those that were not destroyed.
+// The objects that were not destroyed.
 template <class T>
 std::set<T*>& all_of() {
   static auto& all = *new std::set<T*>;
@@ -79,7 +79,7 @@ Index packed(const DescriptorTag& d, bool last) {
   return steps;
 }
 
-/// No gaps but between images.
+/// Gaps are permitted only between images.
 bool is_packed(const DescriptorTag& d, bool last) {
   const Index steps = packed(d, last);
   if (d.steps[0] < steps[0]) return false;
@@ -114,7 +114,7 @@ long long place(const DescriptorTag& d, const Index& at) {
   return sum;
 }
 
-/// A convolution in all parts, by what they are to it.
+/// A convolution with all its parts, by their roles.
 struct Parts {
   DescriptorTag image, filter, answer, convolution;
 };
@@ -137,7 +137,7 @@ Status check(const Parts& p) {
   const bool last = w.format == channels_last;
   if (last && (c.type == data_float64 || fake_cuda::setting("no_channels_last") != 0)) return status::not_supported;
   if (!is_packed(x, last) || !is_packed(y, last)) return status::not_supported;
-  if (c.type == data_float32 && c.math != math_fma) return status::not_supported;  // as it might round
+  if (c.type == data_float32 && c.math != math_fma) return status::not_supported;  // because it might round
   return status::success;
 }
 
@@ -172,8 +172,9 @@ void compute(const Parts& p, T* x, T* w, T* y, int result) {
   });
 }
 
-/// `result`: 0 the image, 1 the filter, 2 the answer. The fastest come first, whatever the caller wishes: one that adds
-/// in any order, one that is not there, one that transforms, one that rounds operands, one with too much memory.
+/// `result`: 0 the image, 1 the filter, 2 the answer. The fastest algorithms come first, regardless of preferences: one
+/// with an arbitrary order of additions, one that is not available, one with transforms, one that rounds operands, one
+/// with too much memory.
 Status suggest(const Parts& parts, int result, int asked, int* found, Suggestion* suggestions) {
   if (const Status code = check(parts); code != status::success) return code;
   if (asked < 7) return status::bad_parameter;
@@ -183,7 +184,7 @@ Status suggest(const Parts& parts, int result, int asked, int* found, Suggestion
   suggestions[2] = {transform, status::success, 1, 0, deterministic, math_fma, {}};
   suggestions[3] = {plain, status::success, 1, 0, deterministic, math_tensor, {}};
   suggestions[4] = {plain, status::success, 1, 0, deterministic, math_tensor_convert, {}};
-  // Of forward ones two are deterministic sums.
+  // Two of the forward algorithms have deterministic sums.
   suggestions[5] = {result == 2 ? forward_gemm : transform, status::success, 1, 0, deterministic, math_fma, {}};
   suggestions[6] = {plain, status::success, 2, workspace_wanted, deterministic, math_fma, {}};
   *found = fake_cuda::setting("random_order_only") != 0 ? 5 : 7;
@@ -247,7 +248,7 @@ extern "C" const char* cudnnGetErrorString(Status code) {
 ENTRY(Create, Handle* handle) return make(handle); }
 ENTRY(Destroy, Handle handle) return destroy(handle); }
 ENTRY(SetStream, Handle handle, StreamHandle stream)
-  if (!fake_cuda::enqueue(stream, [] {})) return status::bad_parameter;  // there is no such stream
+  if (!fake_cuda::enqueue(stream, [] {})) return status::bad_parameter;  // the stream does not exist
   handle->stream = stream;
   return status::success;
 }

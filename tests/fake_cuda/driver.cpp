@@ -27,10 +27,10 @@ namespace {
 struct Stream;
 
 struct Work {
-  std::string what;  // for the trace; empty: not worth a line
+  std::string what;  // for the trace; empty: not traced
   std::function<void()> run;
-  bool computes = false;               // and so takes its time
-  std::shared_ptr<Stream> after = {};  // a wait for that much of another stream
+  bool computes = false;               // and so is delayed by delay=2
+  std::shared_ptr<Stream> after = {};  // a wait for another stream's work, up to `end`
   std::uint64_t end = 0;
 };
 
@@ -40,32 +40,32 @@ struct Stream {
   std::uint64_t submitted = 0, run = 0;
   bool captures = false, capture_is_broken = false;
   std::thread::id captured_by;
-  std::vector<Work> captured;  // does not run
+  std::vector<Work> captured;  // is not executed
 };
 
 struct Graph {
   std::vector<Work> work;
-  long long running = 0;  // launches that were not waited for
+  long long running = 0;  // launches for which nothing has waited
 };
 
 struct Event {
   int device = 0;
   bool timing = false;
-  std::shared_ptr<Stream> stream;  // where it was recorded; none: never
+  std::shared_ptr<Stream> stream;  // in which it was recorded; none: never
   std::uint64_t after = 0;
 };
 
 struct Allocation {
   int device = 0;
   std::size_t bytes = 0;
-  bool allocated = false;  // in the order of its stream
+  bool allocated = false;  // in stream order
   bool freed = false;      // by a call
-  bool gone = false;       // in the order of the stream that it was freed in
+  bool gone = false;       // in the order of the stream in which it was freed
 };
 
-// The addresses of all device memory. None is given out twice before reset(), so that a use after the end meets a page
-// that cannot be read, and not another's data. A GPU's memory is not the host's: it can be reached only while work of a
-// stream runs.
+// The addresses of all device memory. No address is reused before reset(), so that a use after the end finds an
+// unreadable page, and not other data. A GPU's memory is not the host's: it is readable only while work of a stream
+// runs.
 class AddressSpace {
  public:
   AddressSpace() {
@@ -79,7 +79,7 @@ class AddressSpace {
     std::byte* place = start_ + used_;
     used_ += rounded;
     protect(place, rounded, PROT_READ | PROT_WRITE);
-    std::memset(place, 0xcb, std::min(bytes, std::size_t{1} << 16));  // not zero, as it would be
+    std::memset(place, 0xcb, std::min(bytes, std::size_t{1} << 16));  // not zero, as on a GPU
     if (at_work_ == 0) protect(place, rounded, PROT_NONE);
     live_.emplace(place, rounded);
     return place;
@@ -93,7 +93,7 @@ class AddressSpace {
     replace(start_, round(used_));
     used_ = 0;
   }
-  // Work may run other work that it waits for.
+  // Work may run other work for which it waits.
   void begin_work() {
     if (at_work_++ == 0) protect_all(PROT_READ | PROT_WRITE);
   }
@@ -123,7 +123,7 @@ class AddressSpace {
 struct Function {
   int device = 0;
   std::string name;
-  std::shared_ptr<const std::string> text;  // that it was compiled from, where the code has it
+  std::shared_ptr<const std::string> text;  // the source text, if the code contains it
   std::array<int, 16> attributes{};
 };
 
@@ -205,7 +205,7 @@ const bool defaults_are_set = (set_defaults(), true);
 
 thread_local ContextHandle current_context = nullptr;
 
-// Handles of contexts and pools are numbers of devices, and none of them 0.
+// Handles of contexts and pools are numbers of devices, never 0.
 ContextHandle context_of(int device) { return reinterpret_cast<ContextHandle>(0x1000 + device * 16); }
 PoolHandle pool_of(int device) { return reinterpret_cast<PoolHandle>(0x2000 + device * 16); }
 int device_of(ContextHandle context) {
@@ -223,7 +223,7 @@ bool loses_device(Result code) {
   return code == result::illegal_address || code == result::launch_failed || code == result::ecc_uncorrectable;
 }
 
-// Where a call of the context begins: lost devices answer nothing but their loss.
+// Begin of every call that needs a context: a lost device only returns its loss.
 Result need_context() {
   if (current_context == nullptr) return 201;  // CUDA_ERROR_INVALID_CONTEXT
   const DeviceState& device = state().devices[static_cast<std::size_t>(device_of(current_context))];
@@ -258,8 +258,8 @@ void run_to(Stream& stream, std::uint64_t end) {
   while (stream.run < end && !stream.work.empty()) run_next(stream);
 }
 
-// With delay=2: all that need not wait for a kernel or a product runs.
-void run_what_is_quick() {
+// With delay=2: runs all work that need not wait for a kernel or a product.
+void run_ready_work() {
   for (bool more = true; more;) {
     more = false;
     for (const auto& [handle, stream] : state().streams) {
@@ -283,7 +283,7 @@ void put(Stream& stream, Work work) {
   stream.work.push_back(std::move(work));
   ++stream.submitted;
   if (state().settings["delay"] == 0) run_to(stream, stream.submitted);
-  if (state().settings["delay"] == 2) run_what_is_quick();
+  if (state().settings["delay"] == 2) run_ready_work();
 }
 
 Stream* find(StreamHandle handle) {
@@ -291,7 +291,7 @@ Stream* find(StreamHandle handle) {
   return found == state().streams.end() ? nullptr : found->second.get();
 }
 
-// What cannot be captured ends the capture.
+// An operation that cannot be captured ends the capture.
 bool breaks_capture(Stream& stream, const char* by) {
   if (!stream.captures) return false;
   fault(std::string(by) + ": a stream that is captured");
@@ -319,7 +319,7 @@ bool usable(Pointer pointer, std::size_t bytes, const char* by) {
   return true;
 }
 
-// What kernels of the device may touch now, in the order of its stream.
+// The memory that kernels of the device may use now, in stream order.
 std::vector<fake_cuda::Memory> memory_of(int device) {
   std::vector<fake_cuda::Memory> all;
   for (const auto& [begin, allocation] : state().allocations)
@@ -340,7 +340,7 @@ void copy_now(std::byte* to, const std::byte* from, std::size_t bytes) { std::me
 
 std::byte* address(Pointer pointer) { return reinterpret_cast<std::byte*>(pointer); }
 
-// A copy in a stream; an end that is null is in device memory, and checked when the copy runs.
+// A copy in a stream; a null end is in device memory, and is checked when the copy runs.
 Result put_copy(StreamHandle handle, Pointer to, Pointer from, std::size_t bytes, bool to_host, bool from_host,
                 const char* by) {
   Stream* stream = find(handle);
@@ -416,7 +416,7 @@ void fake_cuda_reset() {
   s.trace.clear();
   s.streams_made = 0;
   set_defaults();
-  s.initialised = true;  // drivers that were started before stay so
+  s.initialised = true;  // drivers that were started before remain started
 }
 
 void fake_cuda_set_runner(const fake_cuda::Runner& runner) {
@@ -526,7 +526,7 @@ long long setting(const char* name) {
 }  // namespace fake_cuda
 
 // ---- the driver's entry points ----
-// ENTRY: counted, made to fail where asked for. CONTEXT_ENTRY: needs a context that is not lost besides.
+// ENTRY: counted, with planned failures. CONTEXT_ENTRY: also needs a context that is not lost.
 
 #define ENTRY(name, ...)                                       \
   static const fake_cuda::Registration register_##name(#name); \
@@ -804,7 +804,7 @@ CONTEXT_ENTRY(cuMemFreeAsync, Pointer pointer, StreamHandle handle)
     allocation->gone = true;
     state().space.drop(address(pointer), allocation->bytes);
     DeviceState& device = state().devices[static_cast<std::size_t>(allocation->device)];
-    if (device.used < allocation->bytes) return;  // the context has ended since
+    if (device.used < allocation->bytes) return;  // the context has ended meanwhile
     device.used -= allocation->bytes;
     if (device.release_threshold == 0) return;
     device.kept.insert(allocation->bytes);
@@ -864,8 +864,8 @@ CONTEXT_ENTRY(cuMemsetD8Async, Pointer to, unsigned char value, std::size_t byte
   return result::success;
 }
 
-// Machine code of the fake device is "\x7f" "ELF" and lines "kernel NAME"; PTX has ".entry NAME(". A PTX with the word
-// "mistake" in it does not compile. Behind a mark both may hold the text that they were made from.
+// Machine code of the fake device is "\x7f" "ELF" and lines "kernel NAME"; PTX has ".entry NAME(". A PTX that contains
+// the word "mistake" does not compile. After a mark both may contain their source text.
 CONTEXT_ENTRY(cuModuleLoadDataEx, ModuleHandle* handle, const void* image, unsigned count, int* options, void** values)
   const std::string whole(static_cast<const char*>(image));
   const std::size_t mark = whole.find(fake_cuda::text_mark);
@@ -924,8 +924,8 @@ CONTEXT_ENTRY(cuFuncSetAttribute, FunctionHandle function, int which, int value)
 
 namespace {
 
-// What FAKE_CUDA_RUNNER names; none where it is not set. At the end of such a program nobody asks for faults: they are
-// written to the standard error stream.
+// The runner that FAKE_CUDA_RUNNER names; none if it is not set. At the end of such a program nothing checks for
+// faults: they are written to the standard error stream.
 fake_cuda::Runner runner_of_environment() {
   const char* file = std::getenv("FAKE_CUDA_RUNNER");
   if (file == nullptr) return {};

@@ -7,10 +7,10 @@
 
 namespace fake_cuda {
 
-/// A launch with its parameters; false: the kernel met an illegal address.
+/// A launch with its parameters; false: the kernel used an illegal address.
 using HostKernel = std::function<bool()>;
 
-/// Copies the parameters, as a launch does. Empty for a name that is not known.
+/// Copies the parameters, as a launch does. Empty for an unknown name.
 ///   scale  {float* x, double factor}: x[i] *= factor for all points
 ///   add    {float* to, float* from}: to[i] += from[i]
 ///   sum    {float* x, int64 n}: x[0] becomes the sum; takes no points

@@ -1,5 +1,5 @@
-// An NVRTC whose machine code is the names of the kernels and the text itself, which the fake driver hands to whoever
-// runs it.
+// An NVRTC whose machine code is the names of the kernels and the text itself, which the fake driver passes to the
+// runner.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -16,7 +16,7 @@ constexpr int success = 0, error_invalid_input = 3, error_compilation = 6;
 constexpr int architectures[] = {75, 80, 90};
 constexpr const char log_text[] = "";
 
-/// The names that kernels are defined by: CT_KERNEL void NAME(
+/// The names with which kernels are defined: CT_KERNEL void NAME(
 std::string kernel_lines(const std::string& text, const std::string& before, const std::string& after) {
   const std::string mark = "\nCT_KERNEL void ";
   std::string lines;
@@ -80,7 +80,7 @@ int nvrtcCompileProgram(Program* program, int count, const char* const* options)
   return success;
 }
 
-// Sizes count the zero at the end.
+// Sizes include the zero at the end.
 int nvrtcGetProgramLogSize(Program*, std::size_t* bytes) {
   *bytes = sizeof log_text;
   return success;

@@ -1,4 +1,4 @@
-// The library that a profiler would name in NVTX_INJECTION64_PATH: it records its ranges as text.
+// A library of a profiler, for NVTX_INJECTION64_PATH: it records ranges as text.
 #include <nvtx3/nvToolsExt.h>
 
 #include <string>

@@ -17,7 +17,7 @@ namespace {
 
 namespace simulator = runtime::simulator;
 
-/// The text as a program of the simulator: with its header in the place of the GPU's.
+/// The text as a program of the simulator: with the simulator's header instead of the GPU's.
 std::shared_ptr<const simulator::Program> program_of(const std::string& text, const std::string& kernel) {
   static std::mutex mutex;
   static auto& made = *new std::map<std::pair<std::string, std::string>, std::shared_ptr<const simulator::Program>>;
@@ -48,7 +48,7 @@ fake_cuda::Launch launch_in_simulator(const std::string& text, const std::string
     std::vector<simulator::Allocation> allocations;
     for (const fake_cuda::Memory& piece : memory) {
       allocations.push_back({{piece.begin, piece.bytes}, std::make_shared<simulator::WrittenBytes>(piece.bytes)});
-      allocations.back().written->set(0, piece.bytes);  // the fake driver does not know what was written
+      allocations.back().written->set(0, piece.bytes);  // the fake driver does not know which bytes were written
     }
     std::vector<void*> arguments;
     for (std::vector<std::byte>& bytes : kept) arguments.push_back(bytes.data());
@@ -64,7 +64,7 @@ fake_cuda::Launch launch_in_simulator(const std::string& text, const std::string
 
 }  // namespace croton::test
 
-// For programs that know nothing of the runner: control.hpp.
+// For programs that do not link the runner: control.hpp.
 extern "C" const fake_cuda::Runner* fake_cuda_runner();
 extern "C" const fake_cuda::Runner* fake_cuda_runner() {
   static const fake_cuda::Runner runner = croton::test::launch_in_simulator;

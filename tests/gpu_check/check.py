@@ -26,7 +26,7 @@ CACHE = "cache_dir=" + os.path.join(BUILD, "test_cache")
 SIMULATED = ["--flags", "cuda_simulator=1," + CACHE]
 DRIVER = ["--flags", f"cuda_driver={FAKE}/libcroton_fake_cuda.so,cuda_root={FAKE},{CACHE}"]
 RUNNER = {"FAKE_CUDA_RUNNER": os.path.join(FAKE, "libcroton_fake_runner.so")}
-# Of the suite and the benchmark a part that is quick and has every kind of kernel.
+# A quick part of the suite and of the benchmark, which has every kind of kernel.
 QUICK = ["--build", BUILD, "--small", "--tests", "every_kernel,nn_initializers,sanitizers", "--budget", "0.02",
          "--workloads", "axpy_chain_1e6,transpose,reduce_sum_1", "--peers", ""]
 DRIVERS_OWN = {"grid barrier: 100,000 rounds", "cooperative launch: full residency", "cuBLASLt: aligned",
@@ -35,7 +35,7 @@ DRIVERS_OWN = {"grid barrier: 100,000 rounds", "cooperative launch: full residen
 
 
 def is_running(command):
-    """Whether some process was started so, its words separated by NUL bytes."""
+    """Whether some process has this command line, its words separated by NUL bytes."""
     for process in os.listdir("/proc"):
         if process.isdigit():
             try:
@@ -49,7 +49,7 @@ def is_running(command):
 
 class Tiers(Check):
     def test_on_a_simulated_gpu_killed_and_resumed(self):
-        """One run from end to end in pieces: killed at random times, each piece resumed by the next."""
+        """One complete run in pieces: killed at random times, each piece resumed by the next."""
         seed = random.randrange(1 << 30)
         print(f"seed {seed}", flush=True)
         moments, resume, before = random.Random(seed), [], []
@@ -67,7 +67,7 @@ class Tiers(Check):
                 resume, before = ["--resume", earlier], now
         status, records, page, said = self.check("all", *QUICK, *SIMULATED, *resume)
         self.assertEqual(status, 0, said)
-        # Only what needs a driver or a tool is left out, and said to be.
+        # Only parts that need a driver or a tool are omitted, and the page says so.
         self.assertEqual(self.not_passed(records, "smoke"),
                          dict.fromkeys(DRIVERS_OWN | {"all memory taken, then given back"}, "not available"))
         self.assertEqual(set(self.not_passed(records, "suite").values()) - {"not available"}, set())
@@ -114,7 +114,7 @@ class Tiers(Check):
         self.assertEqual(status, 1)
         failed = {name for name, state in self.not_passed(records, "smoke").items() if state == "failed"}
         self.assertIn("grid barrier: 100,000 rounds", failed)
-        self.assertNotIn("cuBLASLt: aligned", failed)  # has a process, and so a device, of its own
+        self.assertNotIn("cuBLASLt: aligned", failed)  # has a separate process, and so a separate device
         verdict, = [r for r in records if r["record"] == "verdict"]
         self.assertFalse(verdict["go"])
         self.assertIn("NO-GO: ", said)
@@ -140,7 +140,7 @@ class Tiers(Check):
 
 
 class Faults(Check):
-    """The harness alone, over programs that stand in for Croton's."""
+    """The harness alone, with stand-ins for Croton's programs."""
 
     def test_a_check_that_crashes_or_hangs_costs_itself_alone(self):
         status, records, page, said = self.check("smoke", "--build", self.build(), "--silence", "2")
@@ -189,7 +189,7 @@ class Faults(Check):
         for session, again in (("same", False), ("another", True)):
             run = json.loads(lines[0])
             run["session"] = run["session"] if session == "same" else session
-            with open(self.jsonl(), "w") as file:  # and a command goes on in the folder that it writes to
+            with open(self.jsonl(), "w") as file:  # and a command continues in its output folder
                 file.writelines([json.dumps(run) + "\n", *lines[1:]])
             _, records, _, _ = self.check("bench", "--build", build, "--peers", "")
             measured = [r for r in records if r["record"] == "measured"]
@@ -295,7 +295,7 @@ class Faults(Check):
 if __name__ == "__main__":
     if sys.argv[1:]:
         unittest.main()
-    # Tests with stand-ins wait most of the time: they run beside the others.
+    # Tests with stand-ins mostly wait: they run at the same time as the others.
     beside = subprocess.Popen([sys.executable, __file__, BUILD, "Faults", "Hangs", "Refusals", "Resumed"],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     good = unittest.main(argv=[sys.argv[0], "Tiers"], exit=False).result.wasSuccessful()

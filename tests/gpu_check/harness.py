@@ -1,5 +1,5 @@
-"""Shared code of the tests of scripts/gpu_check.sh: it is run on a build folder, or with stand-ins for Croton's
-programs, and its output is read."""
+"""Shared code of the tests of scripts/gpu_check.sh: it runs the script on a build folder, or with stand-ins for
+Croton's programs, and reads the output."""
 import json
 import os
 import shutil
@@ -26,7 +26,7 @@ class Check(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.out)
 
     def clear(self):
-        """What a command writes is gone on from by the next one into the same folder."""
+        """The output of a command is continued by the next command with the same folder."""
         for name in os.listdir(self.out):
             os.remove(os.path.join(self.out, name))
 
@@ -38,7 +38,7 @@ class Check(unittest.TestCase):
                                 text=True)
 
     def check(self, *arguments, **more):
-        """(exit status, records, what it said, page)"""
+        """(exit status, records, messages, page)"""
         process = self.start(*arguments, **more)
         text, _ = process.communicate()
         self.assertNotIn("Traceback", text)
@@ -64,7 +64,7 @@ class Check(unittest.TestCase):
             return file.read()
 
     def build(self):
-        """A build folder of programs that stand in for Croton's."""
+        """A build folder of stand-ins for Croton's programs."""
         folder = tempfile.mkdtemp(prefix="croton-gpu-check-build-")
         self.addCleanup(shutil.rmtree, folder)
         shutil.copytree(os.path.join(STAND_INS, "programs"), os.path.join(folder, "bin"))
@@ -75,7 +75,7 @@ class Check(unittest.TestCase):
         return folder
 
     def change(self, build, program, *pairs):
-        """Other words in one of those programs."""
+        """Replaces words in one of these programs."""
         path = os.path.join(build, "bin", program)
         with open(path) as file:
             text = file.read()

@@ -20,7 +20,7 @@ class Refusals(Check):
         self.assertFalse(os.path.exists(self.jsonl()))
 
     def pack(self, archive, description=None):
-        """A pack of such a file; its description fits if none is given."""
+        """A pack of this file; its description matches if none is given."""
         folder = os.path.join(self.out, "pack")
         os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, "programs.tar.xz"), "wb") as file:
@@ -80,7 +80,7 @@ class Refusals(Check):
             done = subprocess.run([SCRIPT, "page", "--resume", other, "--resume", self.jsonl()], capture_output=True, text=True)
             self.assertEqual((done.returncode, "another commit" in done.stderr), (2, True) if key else (0, False))
         self.assertIn("7 passed" if "7 passed" in done.stdout else "5 passed, 2 failed", done.stdout)
-        # Without a file: of the folder. And who reads it may stop to.
+        # Without a file: of the folder. The reader of the pack may stop, too.
         piped = subprocess.run(["sh", "-c", f"{SCRIPT} page --out {self.out} | true"], capture_output=True, text=True)
         self.assertEqual((piped.returncode, piped.stderr), (0, ""), both)
 
@@ -121,7 +121,7 @@ class Refusals(Check):
         os.remove(archive)
         os.mkfifo(archive)
         process = self.start("smoke", "--pack", pack)
-        with open(archive, "wb"):  # it reads now
+        with open(archive, "wb"):  # the reader is reading now
             process.send_signal(signal.SIGINT)
             said, _ = process.communicate()
         self.assertEqual((process.returncode, said), (130, "stopped by SIGINT\n"))

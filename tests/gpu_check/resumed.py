@@ -1,4 +1,4 @@
-"""Resumed runs of scripts/gpu_check.sh: results of earlier runs, reports of items that were not done; and programs that
+"""Resumed runs of scripts/gpu_check.sh: results of earlier runs, reports of items that were not done, and programs that
 hang."""
 import json
 import os
@@ -11,7 +11,7 @@ QUICK = ["--peers", ""]
 
 class Resumed(Check):
     def new(self, records, tier):
-        """The names of what was done anew."""
+        """The names of the items that were done again."""
         return {r["name"] for r in records if r["record"] == "result" and r["tier"] == tier and not r.get("resumed")
                 and r["status"] not in ("not reached", "replaced")}
 
@@ -82,7 +82,7 @@ class Resumed(Check):
             os.remove(self.jsonl())
             _, records, page, said = self.check("smoke", *build, "--limit", "0.01", "--resume", earlier)
             self.assertIn(f"resumed of {earlier}: {words}\n", said)
-        # What is of another run is not written over.
+        # Results of another run are not overwritten.
         with open(self.jsonl(), "w") as file:
             file.write(text)
         _, _, page, said = self.check("smoke", *build, "--limit", "0.01")

@@ -11,7 +11,7 @@
 //   g = gradients of digest(y) with respect to each float input and each trained weight
 //   print(y.shape, weights' names and shapes, [y.flat[0], digest(y), *map(digest, g)])
 //
-// Keras computes means in float32, and SimpleRNN with a bias, which float64 needs unroll=True for.
+// Keras computes means in float32, and SimpleRNN with a bias, which needs unroll=True in float64.
 #pragma once
 
 #include <croton/nn.hpp>
@@ -29,7 +29,7 @@ using croton::Sizes;
 using Numbers = std::vector<double>;
 constexpr nn::Layout first = nn::Layout::channels_first;
 
-// ---- numbers that C++ and Python agree on ----
+// ---- numbers that are equal in C++ and Python ----
 
 template <class F>
 inline Array made(const Sizes& shape, F f) {
@@ -133,7 +133,7 @@ inline std::vector<Case> elements() {
           {0.625, -0.05631188119, 0.07903943241, -0.3442738457}),
       row("PReLU(shared_axes=[1, 2])", nn::PReLU({.shared_axes = {1, 2}}), {{2, 2, 3, 2}}, "(2, 2, 3, 2)",
           "alpha (1, 1, 2)", {0.625, -1.060488861, 0.7919995589, 0.04641701794}),
-      // At a kink jax has the other slope; behind these layers there is none.
+      // At a kink jax has the other slope; after these layers there is none.
       row("Sequential([Dense(3), ReLU(max_value=0.75, negative_slope=0.25, threshold=0.4)])",
           chain({nn::Dense(3, {.input_shape = {4}}),
                  nn::ReLU({.max_value = 0.75, .negative_slope = 0.25, .threshold = 0.4})}),
@@ -404,7 +404,7 @@ inline std::vector<Case> norms() {
       row("UnitNormalization(axis=(1, 2))", nn::UnitNormalization({1, 2}), {{2, 2, 3, 2}}, "(2, 2, 3, 2)", "",
           {-0.4833682445, -0.5967245835, 0.8173730543})};
 }
-/// Behind the gradients: the new moving averages.
+/// After the gradients: the new moving averages.
 inline std::vector<Case> norms_in_training() {
   return {row("BatchNormalization()", nn::BatchNormalization(), {{3, 2, 4}}, "(3, 2, 4)",
               "gamma (4,), beta (4,), moving_mean (4,), moving_variance (4,)",

@@ -36,7 +36,7 @@ Logs logs_of(const std::vector<std::pair<std::string, double>>& values) {
   return logs;
 }
 
-/// For callbacks that do not look at the model.
+/// For callbacks that do not use the model.
 struct NoModel : Model {
   NoModel() : Model(std::shared_ptr<State>()) {}
 };
@@ -47,7 +47,7 @@ Sequential small_model(double rate = 0.125, const std::vector<Metric>& metrics =
   return model;
 }
 
-/// One that has the metric which is monitored, if there is such a metric.
+/// A model that has the monitored metric, if there is such a metric.
 Sequential model_for(const std::string& monitor, double rate = 0.125) {
   const std::string name = monitor.starts_with("val_") ? monitor.substr(4) : monitor;
   for (const char* known : {"acc", "accuracy", "recall", "auc", "mae", "rmse"}) {
@@ -58,7 +58,7 @@ Sequential model_for(const std::string& monitor, double rate = 0.125) {
 
 const Array x = Array::uniform(DType::float32, {8, 2}, 1), y = Array::uniform(DType::float32, {8, 1}, 2);
 
-/// Trains for as many epochs as there are numbers; `name` has these numbers, one for each epoch.
+/// Trains for as many epochs as there are numbers; the metric `name` has these values, one per epoch.
 History scripted(Model& model, const std::string& name, const std::vector<double>& numbers,
                  const std::vector<CallbackRef>& callbacks) {
   LambdaCallback script;
@@ -74,7 +74,7 @@ History scripted(Model& model, const std::string& name, const std::vector<double
                     .callbacks = all});
 }
 
-/// How many epochs there are until it stops.
+/// The number of epochs until it stops.
 std::size_t epochs_of(const EarlyStoppingOptions& options, const std::vector<double>& numbers) {
   Sequential model = model_for(options.monitor);
   return scripted(model, options.monitor, numbers, {EarlyStopping(options)}).epochs.size();
@@ -204,7 +204,7 @@ TEST_CASE("C5.8: callbacks hear of the begin and the end of training, epochs and
   CHECK(ear.wants_batch_logs());
   model.fit(x, y, {.epochs = 1, .batch_size = 3, .verbose = Verbose::silent, .callbacks = {ear}});
   CHECK(losses.size() == 3);
-  // What they raise ends the training; one that is shared keeps what it has seen.
+  // An exception from a callback ends the training; a shared callback keeps its records.
   const auto shared = std::make_shared<LambdaCallback>();
   shared->epoch_end = [](Model&, std::int64_t, Logs&) { throw std::out_of_range("enough"); };
   CHECK_THROWS_AS(model.fit(x, y, {.verbose = Verbose::silent, .callbacks = {shared}}), std::out_of_range);
@@ -228,14 +228,14 @@ TEST_CASE("C5.8: EarlyStopping waits for as many epochs as it was told") {
   CHECK(epochs_of({.patience = 9}, worse) == 6);
   CHECK(epochs_of({}, better) == 6);
   CHECK(epochs_of({.patience = 2}, {3, 4, 2, 3, 1, 2, 3, 0}) == 7);
-  // As the metric says, or by what was said.
+  // The direction comes from the metric, or from the option.
   CHECK(epochs_of({.monitor = "val_accuracy"}, better) == 2);
   CHECK(epochs_of({.monitor = "val_accuracy"}, worse) == 6);
   CHECK(epochs_of({.monitor = "auc"}, worse) == 6);
   CHECK(epochs_of({.monitor = "gain", .better = Better::smaller}, worse) == 2);
   CHECK(epochs_of({.monitor = "gain", .better = Better::larger}, worse) == 6);
   CHECK(epochs_of({.monitor = "val_accuracy", .better = Better::smaller}, better) == 6);
-  // Equal is no improvement, nor is less than min_delta, nor NaN.
+  // Equality is no improvement, nor is a change less than min_delta, nor NaN.
   CHECK(epochs_of({.patience = 2}, {1, 1, 1, 1}) == 3);
   CHECK(epochs_of({.min_delta = 0.5, .patience = 2}, {3, 2.75, 2.5, 2.25}) == 3);
   CHECK(epochs_of({.min_delta = -0.5, .patience = 2}, {3, 2.75, 2.5, 2.25}) == 3);
@@ -245,9 +245,9 @@ TEST_CASE("C5.8: EarlyStopping waits for as many epochs as it was told") {
   CHECK(epochs_of({.patience = 2}, {not_a_number, not_a_number, not_a_number, not_a_number}) == 2);
   CHECK(epochs_of({.patience = 2}, {not_a_number, 2, 1, 0}) == 4);
   CHECK(epochs_of({.patience = 0}, {not_a_number, not_a_number, 1}) == 2);  // never after one epoch
-  // Nothing counts before start_from_epoch.
+  // No epoch before start_from_epoch counts.
   CHECK(epochs_of({.start_from_epoch = 3}, worse) == 5);
-  // The wait goes on while the baseline is not beaten, and ends with the first epoch that is no better (as in Keras).
+  // The wait continues until the baseline is beaten, and ends with the first epoch that is no better (as in Keras).
   CHECK(epochs_of({.patience = 3}, {5, 4, 3, 4, 2, 1}) == 6);
   CHECK(epochs_of({.patience = 3, .baseline = 0.5}, {5, 4, 3, 4, 2, 1}) == 4);
   CHECK(epochs_of({.patience = 3, .baseline = 3.5}, {5, 4, 3, 4, 2, 1}) == 6);
@@ -270,13 +270,13 @@ TEST_CASE("C5.8: EarlyStopping gives back the best weights") {
     return -1;
   };
   CHECK(best_epoch({.patience = 2}, {3, 1, 2, 3, 4}) == 1);
-  CHECK(best_epoch({.patience = 9}, {3, 2, 1, 2, 3}) == 2);  // without being stopped
+  CHECK(best_epoch({.patience = 9}, {3, 2, 1, 2, 3}) == 2);  // without an early stop
   CHECK(best_epoch({.monitor = "accuracy", .patience = 2}, {1, 2, 5, 4, 3}) == 2);
   CHECK(best_epoch({.patience = 3, .baseline = 0}, {5, 4, 3, 6, 2}) == 2);
   CHECK(best_epoch({.patience = 2}, {not_a_number, not_a_number, not_a_number}) == 0);
   CHECK(best_epoch({.start_from_epoch = 2}, {0, 0, 2, 1, 3}) == 3);
 
-  // The same one may be used again.
+  // A callback may be reused.
   const auto stopping = std::make_shared<EarlyStopping>(EarlyStoppingOptions{.patience = 1});
   Sequential model = small_model();
   CHECK(scripted(model, "val_loss", {0, 1, 2}, {stopping}).epochs.size() == 2);
@@ -291,7 +291,7 @@ TEST_CASE("whether more is better is what the metric says, and where none says i
   Sequential model = small_model(0.125, {"acc", "auc", "mae", "rmse", "mse", metric("val", Better::larger),
                                          metric("f1", Better::larger), metric("own", Better::automatic)});
   CHECK(model.better("loss") == Better::smaller);
-  CHECK(model.better("acc") == Better::automatic);  // before the first batch has been seen
+  CHECK(model.better("acc") == Better::automatic);  // before the first batch
   scripted(model, "own_loss", {1}, {});
   for (const char* name : {"acc", "val_acc", "auc", "val_auc", "f1", "val_f1", "val", "val_val"})
     CHECK(model.better(name) == Better::larger);
@@ -359,9 +359,9 @@ TEST_CASE("ReduceLROnPlateau reduces the rate where nothing gets better") {
         std::vector<double>{1, 1, 0.5, 0.5});
   CHECK(rates_of({.monitor = "val_accuracy", .factor = 0.5, .patience = 1}, {1, 2, 3, 2, 1}) ==
         std::vector<double>{1, 1, 1, 1, 0.5});
-  // A rate below the least stays.
+  // A rate below the least one does not change.
   CHECK(rates_of({.factor = 0.5, .min_rate = 2, .patience = 1}, {1, 1, 1}) == std::vector<double>{1, 1, 1});
-  // The same one may be used again.
+  // A callback may be reused.
   const auto shared = std::make_shared<ReduceLROnPlateau>(PlateauOptions{.factor = 0.5, .patience = 2, .cooldown = 3});
   Sequential model = small_model(1);
   for (int run = 0; run < 2; ++run) {
@@ -385,7 +385,7 @@ TEST_CASE("C5.8: ModelCheckpoint writes what training goes on from") {
   Sequential other = small_model();
   other.load_weights(folder / "weights  3");
   CHECK(other.get_weights()[0].same_bits(model.get_weights()[0]));
-  // From the second epoch on, the same as without a break.
+  // From the second epoch on, the numbers are those of a training without a break.
   Sequential resumed = small_model();
   resumed.load_checkpoint(folder / "deep/02/0.25-2.safetensors");
   CHECK(scripted(resumed, "val_loss", {0.5, 0.25, 0.125}, {}).epochs == std::vector<std::int64_t>{2});
@@ -442,7 +442,7 @@ TEST_CASE("C5.8: CSVLogger writes a line for each epoch") {
   CHECK(get_file(file) == "epoch,\"a,\"\"b\"\"\",accuracy,loss\n0,1,0.3333333333333333,0.1\n1,NA,1e-300,nan\n");
   CHECK(files_in(folder.path()) == std::vector<std::string>{"logs/run.csv"});
 
-  // A new training begins a new file, unless it is to go on with the old one.
+  // A new training begins a new file, unless it must append to the old one.
   logger.on_train_begin(model);
   log(logger, 0, {{"loss", 5}});
   CHECK(get_file(file) == "epoch,loss\n0,5\n");
@@ -452,7 +452,7 @@ TEST_CASE("C5.8: CSVLogger writes a line for each epoch") {
     log(appending, epoch, {{"loss", 4}});
   }
   CHECK(get_file(file) == "epoch,loss\n0,5\n1,4\n2,4\n");
-  put_file(file, "epoch,loss\r\n0,5");  // of another program, which was killed
+  put_file(file, "epoch,loss\r\n0,5");  // from another program, which was killed
   appending.on_train_begin(model);
   log(appending, 1, {{"loss", 4}});
   CHECK(get_file(file) == "epoch,loss\r\n0,5\n1,4\n");

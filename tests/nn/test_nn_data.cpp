@@ -1,4 +1,4 @@
-// Datasets: the order and sizes of batches, which prefetching does not change.
+// Datasets: the order and sizes of batches, also under prefetching.
 #include <croton/archive.hpp>
 #include <croton/nn/data.hpp>
 
@@ -66,7 +66,7 @@ std::vector<std::int64_t> sizes_of(const std::vector<Batch>& batches) {
   return sizes;
 }
 
-/// The numbers of all rows, where y holds them.
+/// The numbers of all rows, as y has them.
 std::vector<std::int64_t> rows_of(const std::vector<Batch>& batches) {
   std::vector<std::int64_t> rows;
   for (const Batch& batch : batches) {
@@ -80,7 +80,7 @@ Dataset counting(std::int64_t n, const Dataset::ArrayOptions& options) {
   return Dataset::from_arrays(Array::uniform(DType::float32, {n, 3}, 5), Array::arange(n), options);
 }
 
-/// Batches of one row, which `made` counts when they are begun; `before` is called with their numbers.
+/// Batches of one row; `made` counts the batches that were started, and `before` is called with their numbers.
 Dataset counted(std::int64_t n, const std::shared_ptr<std::atomic<std::int64_t>>& made,
                 const std::function<void(std::int64_t)>& before = {}) {
   return Dataset(
@@ -101,7 +101,7 @@ std::shared_ptr<std::atomic<std::int64_t>> counter() { return std::make_shared<s
 }  // namespace
 
 TEST_CASE("C5.8: rows come in an order that follows from seed and epoch, on every machine") {
-  // Numbers of SplitMix64 and the shuffle, worked out with Python's integers.
+  // Numbers of SplitMix64 and the shuffle, computed with Python's integers.
   const Dataset data = counting(10, {.batch_size = 4, .shuffle = true});
   CHECK(rows_of(all_of(data, 0)) == std::vector<std::int64_t>{0, 1, 4, 6, 3, 9, 8, 7, 2, 5});
   CHECK(rows_of(all_of(data, 1)) == std::vector<std::int64_t>{5, 3, 8, 2, 4, 1, 7, 9, 6, 0});
@@ -194,7 +194,7 @@ TEST_CASE("rows of any dtype and size") {
       }
     }
   }
-  // Without targets, as predictions need it.
+  // Without targets, as for predictions.
   const Dataset inputs = Dataset::from_arrays({Array::arange(5)}, std::vector<Array>(), {.batch_size = 2});
   CHECK(sizes_of(all_of(inputs)) == std::vector<std::int64_t>{2, 2, 1});
 }
@@ -278,7 +278,7 @@ TEST_CASE("C5.8: map, take and repeat") {
   const Dataset for_ever = data.repeat(std::numeric_limits<std::int64_t>::max());
   CHECK_FALSE(for_ever.batches());
   CHECK(all_of(for_ever.take(7), 1000).size() == 7);
-  // A pass that has ended stays so, and the others do not know of it.
+  // A pass that has ended remains at its end, and other passes are independent of it.
   const Dataset::Next pass = thrice.take(9).map(twice).begin(), other = thrice.begin();
   CHECK(all_of(pass).size() == 9);
   CHECK_FALSE(pass());
@@ -315,7 +315,7 @@ TEST_CASE("epochs of so many steps go on in the data, and begin it again at its 
       CHECK(five.next_pass() == 4 + static_cast<std::int64_t>(e) / 3);
       CHECK_FALSE(five.next());
     }
-    // From any epoch on.
+    // From any epoch.
     for (std::size_t first = 0; first < expected.size(); ++first) {
       EpochBatches later(of(5, known), 2, 3);
       for (std::size_t e = first; e < expected.size(); ++e)
@@ -334,7 +334,7 @@ TEST_CASE("epochs of so many steps go on in the data, and begin it again at its 
     CHECK(read(none, 0).empty());
     CHECK(read(none, 1).empty());
     CHECK_FALSE(none.ran_out());
-    // Without a number of steps an epoch is a pass.
+    // Without a number of steps, an epoch is a pass.
     EpochBatches whole(of(3, known), std::nullopt, 2);
     CHECK(read(whole, 1) == Rows{30, 31, 32});
     CHECK(read(whole, 2) == Rows{40, 41, 42});
@@ -385,7 +385,7 @@ TEST_CASE("C5.8: batches from files") {
 }
 
 TEST_CASE("C5.8: where the system has no thread batches are made without one") {
-  struct NoThreads {  // no stack of that size can be had
+  struct NoThreads {  // the stack cannot be allocated
     pthread_attr_t before{};
     NoThreads() {
       pthread_getattr_default_np(&before);
@@ -426,7 +426,7 @@ TEST_CASE("C5.8: fetching ahead changes nothing") {
   check_same(first, all_of(data, 0));
   check_same(second, all_of(data, 1));
   CHECK_FALSE(one());
-  CHECK_FALSE(one());  // and so on
+  CHECK_FALSE(one());  // and again
 }
 
 TEST_CASE("fetching ahead with slow ends") {
@@ -468,12 +468,12 @@ TEST_CASE("what is raised on the thread is raised where batches are read, behind
     CHECK_THROWS_AS(next(), croton::FileError);
     CHECK_THROWS_WITH(next(), contains("the disk is gone"));
   }
-  // At the begin of a pass; and an error that is none of Croton's.
+  // At the beginning of a pass; and an error that is not Croton's.
   const Dataset late([](std::int64_t) -> Dataset::Next { throw std::out_of_range("no such epoch"); });
   CHECK_THROWS_AS(all_of(late.prefetch()), std::out_of_range);
   const Dataset number([](std::int64_t) -> Dataset::Next { throw 7; });
   CHECK_THROWS_AS(all_of(number.prefetch()), int);
-  const Dataset::Next unread = data.prefetch(9).begin();  // nobody asks
+  const Dataset::Next unread = data.prefetch(9).begin();  // never read
 }
 
 TEST_CASE("a pass that is dropped early takes its thread with it") {
@@ -484,7 +484,7 @@ TEST_CASE("a pass that is dropped early takes its thread with it") {
   Dataset::Next pass = data.begin();
   pass();
   while (*made < 3) std::this_thread::yield();
-  Dataset::Next second = data.prefetch(2).begin();  // one inside another
+  Dataset::Next second = data.prefetch(2).begin();  // nested passes
   second();
   pass = nullptr;
   second = nullptr;
@@ -493,7 +493,7 @@ TEST_CASE("a pass that is dropped early takes its thread with it") {
   CHECK(*made == in_the_end);
   CHECK(in_the_end < 20);
   data = counting(1, {});
-  CHECK(watched.use_count() == 1);  // the thread holds nothing of the pass
+  CHECK(watched.use_count() == 1);  // the thread has no reference to the pass
 }
 
 TEST_CASE("a thousand passes with threads, used in part and dropped") {

@@ -24,7 +24,7 @@ Array numbers(ct::Sizes shape, std::uint64_t seed) {
   return Array::uniform(DType::float32, std::move(shape), seed, -1, 1);
 }
 
-/// Class numbers that x decides: which of its first three columns is largest.
+/// Class numbers determined by x: the index of the largest of its first three columns.
 Array classes_of(const Array& x) {
   Array y = Array::zeros(DType::int32, {x.shape(0)});
   for (std::int64_t i = 0; i < x.shape(0); ++i) {
@@ -76,7 +76,7 @@ std::string message_of(F f) {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// All that trains and is counted, on data of few rows.
+/// Everything that is trained and counted, on data of few rows.
 nn::Sequential model_with_everything() {
   nn::set_seed(7);
   return nn::Sequential{nn::Conv1D(6, 3, {.padding = "same", .activation = "relu", .input_shape = {8, 2}}),
@@ -120,7 +120,7 @@ TEST_CASE("C5.4: the last batch is smaller, and counts as much as it has", "[nn]
     const ct::change_flags flags(backend);
     INFO(backend);
     nn::Sequential model = small_model();
-    // With a rate of 0 the loss of an epoch is that of all samples, however they are cut into batches.
+    // With a rate of 0 the loss of an epoch is that of all samples, for every division into batches.
     model.compile({.loss = "sparse_categorical_crossentropy",
                    .optimizer = nn::SGD({.learning_rate = 0.0}),
                    .metrics = {"sparse_categorical_accuracy"}});
@@ -160,10 +160,10 @@ TEST_CASE("a step of training is one function", "[nn]") {
   model.compile({.loss = "sparse_categorical_crossentropy", .optimizer = "adam", .metrics = {"accuracy"}});
   model.fit(x, y, epochs(2, 16));
   const ct::Function step = model.train_function();
-  CHECK(step.counts().calls == 8);  // of 2 epochs of 4 batches
-  // All parameters and what the optimizer keeps of them in one launch.
+  CHECK(step.counts().calls == 8);  // for 2 epochs of 4 batches
+  // One launch for all parameters and the optimizer's states of them.
   CHECK(contains(step.plan(), "one launch of"));
-  // Nothing of a step but what changes stays: no result goes back to the caller.
+  // A step keeps only what changes: no result returns to the caller.
   CHECK(!contains(step.plan(), " output "));
 }
 
@@ -176,7 +176,7 @@ TEST_CASE("C5.6: the activation of a convolution under a global maximum is not s
   Array images = Array::uniform(DType::float32, {8, 28, 28, 1}, 5, 0, 1);
   Array labels = Array::zeros(DType::int32, {8});
   model.fit(images, labels, epochs(1, 8));
-  // Neither forwards nor in the gradient.
+  // Neither in the forward pass nor in the gradient.
   CHECK(!contains(model.train_function().plan(), "26, 26, 32"));
 }
 
@@ -193,7 +193,7 @@ TEST_CASE("C5.7: logits, SparseCategoricalAccuracy and Adam", "[nn]") {
     const nn::History history = model.fit(x, y, epochs(4));
     CHECK(history["sparse_categorical_accuracy"][3] > 0.9);
     CHECK(history["loss"][3] < history["loss"][0]);
-    // Logits of which no softmax is finite in float32: 1e4 times the columns.
+    // Logits without a finite softmax in float32: 1e4 times the columns.
     Array kernel = Array::zeros(DType::float32, {5, 3});
     for (std::int64_t i = 0; i < 3; ++i) kernel.at<float>(i, i) = -1e4f;
     model.set_weights({kernel, Array::zeros(DType::float32, {3})});
@@ -211,7 +211,7 @@ TEST_CASE("C5.7: logits, SparseCategoricalAccuracy and Adam", "[nn]") {
 }
 
 TEST_CASE("C2.1, C2.3, C2.4, C2.5, C2.6: a step of training written out", "[nn]") {
-  // As the programs have it, on one device.
+  // As in the original programs, on one device.
   const Array images = numbers({16, 5}, 6), labels = classes_of(images);
   for (const std::string& backend : croton_test::compiled_backends()) {
     INFO(backend);
@@ -296,7 +296,7 @@ TEST_CASE("weights of samples and classes are for the metrics that asked for the
                  .metrics = {"accuracy"},
                  .weighted_metrics = {"accuracy", "acc", "accuracy"}});
   const Array x = numbers({4, 1}, 1), y{0, 0, 1, 1};
-  // The class that it says is 0: as in Keras 3.15, half of the samples, and so much of their weights.
+  // The predicted class is 0: as in Keras 3.15, half of the samples, and the same share of their weights.
   nn::FitOptions by_class = epochs(1), by_sample = epochs(1);
   by_class.class_weight = {{1, 3.0}};
   by_sample.sample_weight = Array{1.f, 1.f, 0.f, 0.f};
@@ -312,7 +312,7 @@ TEST_CASE("weights of samples and classes are for the metrics that asked for the
   check(model.fit(x, y, epochs(1)).logs[0], 0.5);
   CHECK(model.better("val_weighted_accuracy") == nn::Better::larger);
 
-  // A mask counts for both: the steps behind it have no target to hit.
+  // A mask applies to both: the steps after it have no target.
   nn::Sequential masked{nn::Masking(0.0, nn::Shape{2, 1}),
                         nn::Dense(2, {.activation = "softmax",
                                       .kernel_initializer = "zeros",
@@ -378,7 +378,7 @@ TEST_CASE("a training goes on from a checkpoint with the same bits", "[nn]") {
     const nn::History all = whole.fit(x, y, epochs(4, 16));
     first.fit(x, y, epochs(2, 16));
     first.save_checkpoint(file);
-    // Other weights, which the file replaces.
+    // Other weights, which loading replaces.
     for (const ct::SharedVariable& weight : second.trainable_variables())
       ct::SharedVariable(weight).set_value(Array::zeros(DType::float32, weight.get_value().shape()));
     second.load_checkpoint(file);
@@ -388,7 +388,7 @@ TEST_CASE("a training goes on from a checkpoint with the same bits", "[nn]") {
     const std::vector<Array> a = whole.get_weights(), b = second.get_weights();
     REQUIRE(a.size() == b.size());
     for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i].same_bits(b[i]));
-    // Weights alone come from it too.
+    // Weights alone can be read from it too.
     nn::Sequential third = compiled();
     third.load_weights(file);
     CHECK(third.get_weights()[0].same_bits(first.get_weights()[0]));
@@ -431,7 +431,7 @@ TEST_CASE("a second training has other orders of samples, and a checkpoint of it
   const std::string kind = GENERATE(std::string("state.safetensors"), "state.npz");
   const std::optional<std::int64_t> steps = GENERATE(std::optional<std::int64_t>(), 2, 3);
   CAPTURE(kind, steps.value_or(0));
-  const ct::change_flags quietly("warn=false");  // data of 5 batches ends within epochs
+  const ct::change_flags quietly("warn=false");  // data of 5 batches ends within an epoch
   const std::filesystem::path file = folder / kind.c_str();
   const auto compiled = [] {
     nn::Sequential model = small_model();
@@ -451,14 +451,14 @@ TEST_CASE("a second training has other orders of samples, and a checkpoint of it
   const std::vector<Array> start = whole.get_weights();
   fit(whole, 7);
   fit(again, 7);
-  CHECK(same(whole, again));  // a fresh model has the same orders
-  // In parts that say which epoch is the first.
+  CHECK(same(whole, again));  // a new model has the same orders
+  // In parts, with the number of the first epoch.
   fit(one_by_one, 3);
   fit(one_by_one, 4, 3);
   fit(one_by_one, 7, 4);
   CHECK(same(whole, one_by_one));
 
-  // A second training from the same weights, without what the optimizer has learnt.
+  // A second training from the same weights, without the optimizer's states.
   const auto trained_twice = [&](std::int64_t passes_before) {
     nn::Sequential model = compiled();
     if (passes_before > 0) fit(model, passes_before);
@@ -469,7 +469,7 @@ TEST_CASE("a second training has other orders of samples, and a checkpoint of it
   };
   CHECK(same(trained_twice(0), whole));
   CHECK_FALSE(same(trained_twice(3), whole));
-  // It goes on from a checkpoint with the same bits, and so does a third one behind it.
+  // It continues from a checkpoint with the same bits, and so does a third one after it.
   nn::Sequential second = compiled(), resumed = compiled();
   fit(second, 4);
   fit(second, 5);
@@ -489,7 +489,7 @@ TEST_CASE("weights of samples and classes, and what is kept for validation", "[n
     model.compile({.loss = "sparse_categorical_crossentropy", .optimizer = nn::SGD({.learning_rate = rate})});
     return model;
   };
-  // Weights of 0 leave samples out: the sum is divided by all of them.
+  // Weights of 0 omit samples: the sum is divided by the number of all samples.
   Array weights = Array::full(DType::float32, {60}, 1);
   weights.slice(0, 30, 60).copy_from(Array::zeros(DType::float32, {30}));
   nn::FitOptions options = epochs(1, 20);
@@ -509,7 +509,7 @@ TEST_CASE("weights of samples and classes, and what is kept for validation", "[n
   nn::FitOptions by_sample = epochs(1, 20);
   by_sample.sample_weight = same;
   CHECK(model.fit(x, y, by_class)["loss"][0] == Approx(model.fit(x, y, by_sample)["loss"][0]).epsilon(1e-6));
-  // So they are where targets are rows, of one-hot and of other shares.
+  // The same with rows as targets, one-hot and fractional.
   Array rows = Array::full(DType::float32, {60, 3}, 0.125);
   for (std::int64_t i = 0; i < 60; ++i) rows.at<float>(i, y.at<std::int32_t>(i)) = 0.75;
   nn::Sequential of_rows = small_model();
@@ -517,7 +517,7 @@ TEST_CASE("weights of samples and classes, and what is kept for validation", "[n
   CHECK(of_rows.fit(x, rows, by_class)["loss"][0] == Approx(of_rows.fit(x, rows, by_sample)["loss"][0]).epsilon(1e-6));
   CHECK(of_rows.fit(x, rows, by_class)["loss"][0] != Approx(of_rows.fit(x, rows, epochs(1, 20))["loss"][0]));
   CHECK(contains(message_of([&] { model.fit(x, rows, by_class); }), "class weights are for targets"));
-  // The last quarter is evaluated, and not learnt from.
+  // The last quarter is evaluated, and not used for training.
   nn::FitOptions split = epochs(2, 20);
   split.validation_split = 0.25;
   nn::Sequential learning = rest(0.1);
@@ -525,7 +525,7 @@ TEST_CASE("weights of samples and classes, and what is kept for validation", "[n
   CHECK(history["val_loss"].size() == 2);
   CHECK(history["val_loss"][1] ==
         Approx(learning.evaluate(x.slice(0, 45, 60), y.slice(0, 45, 60))["loss"]).epsilon(1e-6));
-  // With other data for validation all of it is learnt from.
+  // With separate validation data, all data is used for training.
   split.validation_data = std::pair{x.slice(0, 0, 7), y.slice(0, 0, 7)};
   nn::FitOptions unsplit = split;
   unsplit.validation_split = 0;
@@ -546,7 +546,7 @@ TEST_CASE("several inputs and outputs, a loss for each", "[nn]") {
   Array k = Array::zeros(DType::int64, {32});
   const nn::History history = model.fit({x, z}, {t, k}, epochs(5, 8));
   const nn::Logs& last = history.logs.back();
-  // Each loss is called as the layer whose output it is of.
+  // Each loss has the name of the layer of its output.
   CHECK(history.names() == std::vector<std::string>{"loss", "dense_2_loss", "dense_3_loss"});
   CHECK(last["loss"] == Approx(last["dense_2_loss"] + 0.5 * last["dense_3_loss"]).epsilon(1e-5));
   CHECK(model.better("val_dense_3_loss") == nn::Better::smaller);
@@ -599,7 +599,7 @@ TEST_CASE("what fit refuses", "[nn]") {
   CHECK(contains(message_of([&] { model.fit(x, y, epochs(-1)); }), "sequential: -1 epochs, from 0 on: both are 0 or"));
   CHECK_THROWS_AS(model.fit(x, y, epochs(-1)), ct::ValueError);
   CHECK(model.fit(x, y, epochs(0)).epochs.empty());
-  // Arrays of no axes, and rows of targets that are not those of inputs.
+  // Arrays without axes, and a number of target rows that differs from that of the inputs.
   const Array one(1.f);
   CHECK(message_of([&] { model.fit(one, y, quiet); }) ==
         "arrays need equal numbers of rows: x is one number, y has 10");
@@ -617,7 +617,7 @@ TEST_CASE("what fit refuses", "[nn]") {
   CHECK(contains(message_of([&] { model.fit(data, split); }), "validation_split is for arrays"));
   CHECK_THROWS_AS(model.fit(data, split), ct::ValueError);
   CHECK_THROWS_AS(small_model().train_function(), ct::TypeError);
-  // Nothing of this has changed a weight.
+  // No weight has changed.
   const std::vector<Array> after = model.get_weights();
   for (std::size_t i = 0; i < before.size(); ++i) CHECK(after[i].same_bits(before[i]));
 }
@@ -665,7 +665,7 @@ TEST_CASE("a dataset is predicted batch by batch", "[nn]") {
   REQUIRE(whole.size() == 1);
   CHECK(whole[0].same_bits(model.predict(x, {.batch_size = 7})));
   CHECK(contains(message_of([&] { model.predict(nn::Dataset(std::vector<nn::Batch>())); }), "no batches to predict"));
-  // Several outputs; and rows that are of no one array.
+  // Several outputs; and rows that do not come from one array.
   const nn::Tensor in = nn::Input({nn::any_size, 2});
   nn::Model two(std::vector<nn::Tensor>{in}, {nn::GlobalMaxPooling1D()(in), in});
   const Array a = numbers({2, 3, 2}, 1), b = numbers({2, 4, 2}, 2);
@@ -697,7 +697,7 @@ TEST_CASE("validation reads some batches, and not behind each epoch", "[nn]") {
   CHECK(losses[1] != Approx(model.evaluate(data)["loss"]));
   CHECK(!std::filesystem::exists(folder / "1.npz"));
   CHECK(std::filesystem::exists(folder / "2.npz"));
-  // Where there is never any, the number is still missed.
+  // Even if there never is one, the missing number is reported.
   options.validation_dataset.reset();
   CHECK(contains(message_of([&] { model.fit(x, y, options); }), "EarlyStopping: there is no number 'val_loss'"));
 }

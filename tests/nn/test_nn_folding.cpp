@@ -1,5 +1,5 @@
 // Batch normalisation outside training: its scale is folded into the filters of the previous layer, its shifts into one
-// bias. In training it does not change.
+// bias. In training it is unchanged.
 #include <croton/croton.hpp>
 #include <croton/nn.hpp>
 
@@ -22,7 +22,7 @@ namespace {
 
 const std::string unfolded = "rules_off=scale-in-filters+shifts-in-one";
 
-/// Weights that are not those of a fresh normalisation, which would change nothing.
+/// Weights that differ from those of a new normalisation, which would change nothing.
 void fill(const nn::Sequential& model) {
   std::vector<Array> values;
   for (const Array& weight : model.get_weights())
@@ -35,7 +35,7 @@ struct Compiled {
   ct::Function function;
 };
 
-/// What predict computes.
+/// The result of predict.
 Compiled inference(const nn::Sequential& model, ct::Sizes shape, const std::string& flags) {
   const ct::change_flags scope(flags);
   shape.front() = ct::unknown_size;
@@ -50,7 +50,7 @@ std::size_t count(const std::string& text, std::string_view word) {
   return found;
 }
 
-/// The same values, and the rules fire in one of both only.
+/// Both give equal values, and the rules fire in only one of them.
 void check_folds(const nn::Sequential& model, const ct::Sizes& shape) {
   fill(model);
   for (const std::string& backend : croton_test::backends()) {
@@ -114,7 +114,7 @@ TEST_CASE("behind a convolution with folded filters stand one sum and the activa
   const std::string folded = contraction("mode=run"), plain = contraction("mode=run," + unfolded);
   CAPTURE(folded, plain);
   CHECK(count(folded, "add(") == 1);
-  CHECK(count(folded, "where(") == 1);  // relu, as this kernel has it
+  CHECK(count(folded, "where(") == 1);  // relu, in the form of this kernel
   CHECK(count(folded, "mul(") + count(folded, "sub(") + count(folded, "fma(") == 0);
   CHECK(count(plain, "mul(") + count(plain, "sub(") + count(plain, "fma(") > 0);
 }

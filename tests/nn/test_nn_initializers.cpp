@@ -48,7 +48,7 @@ Moments moments_of(const Array& values) {
   return m;
 }
 
-/// The largest difference of rows' (columns') scalar products from those of the unit matrix times gain^2.
+/// The largest difference between the scalar products of rows (columns) and the unit matrix times gain^2.
 double from_orthogonal(const Array& matrix, double gain) {
   const bool wide = matrix.shape(0) < matrix.shape(1);
   const Array a = (wide ? matrix : matrix.transpose()).copy();
@@ -83,7 +83,7 @@ TEST_CASE("C2.1: initializers spread weights by fan-in and fan-out") {
       CAPTURE(e.name, nn::to_string(shape));
       Moments m{};
       double n = 0;
-      // As many numbers as make the statistics sharp, from arrays of different seeds.
+      // Many numbers, for precise statistics, from arrays with different seeds.
       for (std::uint64_t seed = 0; n < 90000; ++seed) {
         const Array values = make(shape, DType::float64, seed);
         REQUIRE(values.shape() == shape);
@@ -97,7 +97,7 @@ TEST_CASE("C2.1: initializers spread weights by fan-in and fan-out") {
       // Three to four deviations of means and variances of 90,000 numbers.
       CHECK(std::abs(m.mean / n) < 0.0125 * std::sqrt(variance));
       CHECK(m.deviation / n == Approx(variance).epsilon(0.015));
-      // A uniform number ends at sqrt(3) deviations, a truncated normal one at 2 / 0.88.
+      // A uniform distribution ends at sqrt(3) deviations, a truncated normal one at 2 / 0.88.
       const double bound = std::sqrt(variance) * (e.uniform ? std::sqrt(3.0) : 2 / 0.87962566103423978);
       CHECK(m.highest <= bound);
       CHECK(m.highest > 0.99 * bound);
@@ -105,7 +105,7 @@ TEST_CASE("C2.1: initializers spread weights by fan-in and fan-out") {
     check({10, 6}, e.matrix);
     check({3, 3, 20, 50}, e.window);
   }
-  // One axis is both fans, and a weight without elements or axes has a fan of 1.
+  // With one axis, both fans are its size; a weight without elements or axes has a fan of 1.
   CHECK(moments_of(nn::Initializer("he_uniform")({100}, DType::float64, 1)).highest < std::sqrt(6.0 / 100));
   CHECK(nn::Initializer("lecun_normal")({0, 5}, DType::float32, 1).shape() == Sizes{0, 5});
   CHECK(std::abs(nn::Initializer("glorot_uniform")({}, DType::float64, 1).item<double>()) < std::sqrt(3.0));
@@ -128,12 +128,12 @@ TEST_CASE("plain initializers") {
   CHECK(normal.deviation == Approx(0.05).epsilon(0.01));
   CHECK(normal.kurtosis == Approx(3).epsilon(0.03));
   CHECK(normal.highest > 0.19);
-  // Not corrected: Keras's truncated_normal has a deviation of 0.88 times what it is told.
+  // Not corrected: Keras's truncated_normal has 0.88 times the given deviation.
   CHECK(truncated.mean == Approx(0).margin(5e-4));
   CHECK(truncated.deviation == Approx(0.05 * 0.87962566103423978).epsilon(0.01));
   CHECK(truncated.highest <= 0.1);
   CHECK(truncated.lowest >= -0.1);
-  // The fourth moment of a normal number between -2 and 2 over the square of its second one.
+  // The fourth moment of a normal number between -2 and 2, divided by the square of the second one.
   CHECK(truncated.kurtosis == Approx(2.3663).epsilon(0.02));
 
   const Moments between = moments(nn::uniform_between(2, 6)), around = moments(nn::normal_around(3, 0.5)),
@@ -172,13 +172,13 @@ TEST_CASE("C5.9: orthogonal weights") {
       CHECK(from_orthogonal(nn::orthogonal_matrix(0.5)(shape, DType::float64, seed), 0.5) < 1e-14);
     }
   }
-  // Axes in front count as rows.
+  // Leading axes count as rows.
   const Array window = plain({3, 3, 4, 8}, DType::float64, 1);
   CHECK(window.shape() == Sizes{3, 3, 4, 8});
   CHECK(from_orthogonal(window.reshape({36, 8}), 1) < 1e-14);
   CHECK(plain({4, 0}, DType::float32, 1).shape() == Sizes{4, 0});
-  // By Q R of normal numbers, R's diagonal being positive: each column of Q leans to that of the numbers, so that the
-  // first one is that divided by its length.
+  // From Q R of normal numbers, with a positive diagonal of R: each column of Q leans to the corresponding column of
+  // numbers, and the first one is that column divided by its length.
   const Array normal = Array::normal(DType::float64, {4, 9}, 11), q = plain({9, 4}, DType::float64, 11);
   double length = 0;
   for (int i = 0; i < 9; ++i) length += normal.at<double>(0, i) * normal.at<double>(0, i);
@@ -188,8 +188,8 @@ TEST_CASE("C5.9: orthogonal weights") {
     for (int i = 0; i < 9; ++i) r += normal.at<double>(k, i) * q.at<double>(i, k);
     CHECK(r > 0);
   }
-  // No direction is preferred: the entries of many 2 x 2 matrices are cosines of even angles, the determinants of both
-  // signs.
+  // No direction is preferred: the entries of many 2 x 2 matrices are cosines of uniform angles, and the determinants
+  // have both signs.
   double square = 0, positive = 0;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     const Array m = plain({2, 2}, DType::float64, seed);
@@ -217,7 +217,7 @@ TEST_CASE("weights follow from the seed") {
   CHECK(nn::next_seed() != seeds[0]);
   nn::set_seed(5);
   CHECK(nn::next_seed() == seeds[0]);
-  // Threads have sequences of their own.
+  // Each thread has its own sequence.
   std::uint64_t unseeded = 0, seeded = 0;
   std::thread([&] {
     unseeded = nn::next_seed();
@@ -273,7 +273,7 @@ TEST_CASE("regularizers") {
     const ct::Outputs values =
         ct::function({w, half}, outputs)(Array{{1.0, -2.0, 0.0, 3.0}}, Array{300.f, 300.f}.astype(DType::float16));
     CHECK(values[0].equals(Array{{2.0, -3.0, 0.0, 4.0}}));
-    // The sum of squares is beyond the largest float16.
+    // The sum of squares exceeds the largest float16.
     CHECK(values[1].item<float>() == Approx(1800).epsilon(1e-6));
     for (std::size_t i = 0; i < all.size(); ++i)
       CHECK(values[i + 2].item<double>() == Approx(all[i].second).epsilon(1e-15));

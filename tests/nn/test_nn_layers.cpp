@@ -1,5 +1,5 @@
-// Layers against Keras's numbers (keras_layers.hpp), plain loops, and their promises: sizes, weights, gradients, masks,
-// random numbers, empty batches, and rejected arguments.
+// Layers against Keras's numbers (keras_layers.hpp), plain loops, and their specification: sizes, weights, gradients,
+// masks, random numbers, empty batches, and rejected arguments.
 #include <croton/croton.hpp>
 #include <croton/nn.hpp>
 
@@ -47,8 +47,8 @@ Variable input(const Sizes& shape, std::optional<DType> dtype = {}) {
   return ct::variable({dtype.value_or(ct::scalar().dtype()), sizes}, "x");
 }
 
-/// Sizes behind the batch.
-nn::Shape behind_batch(const Sizes& shape) { return {shape.begin() + 1, shape.end()}; }
+/// Sizes after the batch.
+nn::Shape axes_after_batch(const Sizes& shape) { return {shape.begin() + 1, shape.end()}; }
 
 /// The states of random numbers.
 std::vector<ct::SharedVariable> states_of(const nn::Layer& layer) {
@@ -100,7 +100,7 @@ void check_close(const Array& got, const Numbers& wanted, double tolerance = 1e-
 
 // ---- Keras's numbers ----
 
-/// Back-ends, the reference with weights of float64.
+/// Back-ends; the reference evaluator has weights of float64.
 std::vector<std::string> settings() {
   std::vector<std::string> all = backends();
   std::ranges::replace(all, "mode=reference", "mode=reference,floatX=float64");
@@ -123,7 +123,7 @@ void check_all(const std::function<std::vector<Case>()>& make, bool training = f
     std::vector<Variable> inputs, wrt;
     for (const Sizes& shape : c.inputs) {
       const std::int64_t j = static_cast<std::int64_t>(tensors.size());
-      tensors.push_back(nn::Input(behind_batch(shape), {.dtype = dtype}));
+      tensors.push_back(nn::Input(axes_after_batch(shape), {.dtype = dtype}));
       inputs.push_back(input(shape, dtype));
       bindings.emplace_back(inputs.back(), ct::is_float(dtype) ? sample(shape, j).astype(dtype) : positions(shape));
       if (ct::is_float(dtype)) wrt.push_back(inputs.back());
@@ -167,7 +167,7 @@ TEST_CASE("normalisation in training is Keras's", "[nn]") { check_all(norms_in_t
 TEST_CASE("recurrent layers are Keras's", "[nn]") { check_all(recurrent); }
 TEST_CASE("masks flow as in Keras", "[nn]") { check_all(masked); }
 
-// ---- what gradients do at ties ----
+// ---- gradients at ties ----
 
 TEST_CASE("of equal elements in a window the first has the gradient", "[nn]") {
   const std::string flags = GENERATE(from_range(backends()));
@@ -176,7 +176,7 @@ TEST_CASE("of equal elements in a window the first has the gradient", "[nn]") {
   struct Tie {
     nn::Layer layer;
     Sizes shape;
-    Numbers gradient;  // of the first image, where outputs count 1, 2, ...
+    Numbers gradient;  // of the first image, with outputs 1, 2, ...
   };
   const std::vector<Tie> ties = {
       {nn::MaxPooling1D(2), {1, 4, 1}, {1, 0, 2, 0}},
@@ -199,7 +199,7 @@ TEST_CASE("of equal elements in a window the first has the gradient", "[nn]") {
   for (const Tie& tie : ties) {
     bindings.emplace_back(input(tie.shape), Array::zeros(DType::float32, tie.shape));
     const Variable y = tie.layer(bindings.back().first);
-    const std::vector<Variable> sizes = y[0].shape();  // each image counts 1, 2, ...
+    const std::vector<Variable> sizes = y[0].shape();  // each image has the values 1, 2, ...
     const Variable counts = ct::reshape(ct::arange(y[0].size()) + 1, {sizes.begin(), sizes.end()});
     outputs.push_back(ct::grad(ct::sum(y * ct::cast(counts, y.dtype())), bindings.back().first)[0]);
   }
@@ -215,7 +215,7 @@ TEST_CASE("the first maximum of all is found wherever it is", "[nn]") {
   CAPTURE(flags);
   const ct::change_flags scope(flags);
   const Variable x = input({2, 3, 2, 2});
-  // The largest of a channel stands twice: at (row, column) and at (2, 1), the last place.
+  // The largest of a channel occurs twice: at (row, column) and at (2, 1), the last position.
   Array values = Array::zeros(DType::float32, {2, 3, 2, 2});
   const std::vector<std::array<std::int64_t, 4>> places = {{0, 0, 1, 0}, {0, 2, 0, 1}, {1, 1, 0, 0}, {1, 2, 1, 1}};
   for (const auto& [b, row, column, c] : places) values.at<float>(b, row, column, c) = values.at<float>(b, 2, 1, c) = 4;
@@ -237,7 +237,7 @@ TEST_CASE("the first maximum of all is found wherever it is", "[nn]") {
 
 namespace {
 
-/// One of each layer with something that depends on the batch, and the sizes of a sample.
+/// One of each layer that has something that depends on the batch, with the sizes of a sample.
 std::vector<std::pair<nn::Layer, nn::Shape>> all_kinds() {
   return {
       {nn::Dense(3, {.activation = "softmax"}), {4}},
@@ -341,7 +341,7 @@ TEST_CASE("a batch of one sample, and one of none", "[nn]") {
   }
 }
 
-// ---- sizes that are not known ----
+// ---- unknown sizes ----
 
 TEST_CASE("sequences of any length", "[nn]") {
   const std::string flags = GENERATE(from_range(backends()));
@@ -371,7 +371,7 @@ TEST_CASE("sequences of any length", "[nn]") {
   for (std::size_t i = 0; i < of_any.size(); ++i) {
     CAPTURE(i);
     CHECK(of_any[i].to_host().all_close(of_four[i].to_host(), 1e-5, 1e-6));
-    // Padding changes nothing where masks are heeded.
+    // Padding changes nothing where masks are used.
     if (i < 3) CHECK(of_any[i].to_host().all_close(of_longer[i].to_host(), 1e-5, 1e-6));
   }
   CHECK(of_longer[5].shape() == Sizes{2, 12});
@@ -398,7 +398,7 @@ TEST_CASE("masks of sequences that are joined, reversed and averaged", "[nn]") {
   const nn::Tensor x = nn::Input({3}, {.dtype = DType::int64}), other = nn::Input({2, 1});
   const nn::Embedding rows(4, 1, {.initializer = nn::values_of(Array{{0.f}, {1.f}, {2.f}, {3.f}}), .mask_zero = true});
   const nn::Layer mean = nn::GlobalAveragePooling1D();
-  // A layer without weights whose state is the sum of what it has read.
+  // A layer without weights whose state is the sum of its inputs.
   const auto sums = [](bool backwards) {
     return nn::SimpleRNN(1, {.activation = "linear",
                              .use_bias = false,
@@ -422,14 +422,14 @@ TEST_CASE("masks of sequences that are joined, reversed and averaged", "[nn]") {
       model.call({a, b}, context));
   const std::vector<Numbers> wanted = {
       {2, 1.5},            // steps 1 and 2 of the first, 0 and 1 of the second text
-      {14. / 4, 15. / 4},  // all steps of what has no mask count
+      {14. / 4, 15. / 4},  // without a mask all steps count
       {14. / 4, 15. / 4},  //
-      {2, 2, 1.5, 1.5},    // side by side
+      {2, 2, 1.5, 1.5},    // concatenated
       {2, 3},              // steps that count in both
       {2.5, 2.5},          // 1, 4 and 2, 3
       {3.5, 2},            // 3, 4 and 1, 3: read from the end, where the second one's padding is read first
-      {3, 7, 7, 0, 1, 4},  // what was padding in front is read last, and behind, first
-      {0, 1, 3, 2, 1, 0},  // turned around, what was steps is features
+      {3, 7, 7, 0, 1, 4},  // padding at the beginning is read last, and padding at the end first
+      {0, 1, 3, 2, 1, 0},  // with axes exchanged, features replace steps
       {3, 2},
   };
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -499,14 +499,14 @@ TEST_CASE("batch normalisation takes the statistics of the steps that count", "[
   fill(layer);
   const Array gamma = layer.weights()[0].get_value(), beta = layer.weights()[1].get_value();
   Array values = sample({2, 3, 2}).copy();
-  // What does not count: the last step of the first sequence, the last two of the second.
+  // Masked: the last step of the first sequence, the last two of the second.
   const auto is_padding = [](std::int64_t i) { return i / 2 == 2 || i / 2 >= 4; };
   for (std::int64_t i = 0; i < 12; ++i) {
     if (is_padding(i)) values.data<double>()[static_cast<std::size_t>(i)] = 0;
   }
   Numbers wanted(12), means, variances;
   for (std::int64_t c = 0; c < 2; ++c) {
-    double mean = 0, variance = 0;  // Keras's: 1e-7 is added to the number of steps
+    double mean = 0, variance = 0;  // Keras adds 1e-7 to the number of steps
     for (std::int64_t i = c; i < 12; i += 2) mean += is_padding(i) ? 0 : values.as_double(i) / (3 + 1e-7);
     for (std::int64_t i = c; i < 12; i += 2)
       variance += is_padding(i) ? 0 : std::pow(values.as_double(i) - mean, 2) / (3 + 1e-7);
@@ -592,7 +592,7 @@ TEST_CASE("dropout drops a share and keeps the sum", "[nn]") {
     CHECK(std::abs(static_cast<double>(kept) - (1 - rate) * count) < 5 * std::sqrt(rate * (1 - rate) * count));
   }
   for (std::size_t i = 3; i < 6; ++i) CHECK(results[i].equals(ones));
-  // Calls in one function, and calls of it, differ; from the same state come the same numbers.
+  // Calls in one function, and calls of the function, differ; equal states give equal numbers.
   CHECK_FALSE(results[0].equals(results[1]));
   const std::vector<Array> next = call();
   for (const std::size_t i : {0, 1, 2}) {
@@ -632,7 +632,7 @@ TEST_CASE("the gradient of dropout is of the elements that were kept", "[nn]") {
   const Variable y = layer(x, training);
   const Array ones = Array::full(x.dtype(), {2, 8}, 1);
   const std::vector<Array> results = run(flags, {{x, ones}}, {y, ct::grad(ct::sum(y), x)});
-  CHECK(results[0].equals(results[1]));  // both are the mask
+  CHECK(results[0].equals(results[1]));  // both equal the mask
 }
 
 TEST_CASE("noise is normal, of the stated deviation, and in training alone", "[nn]") {
@@ -665,7 +665,7 @@ TEST_CASE("dropout of whole channels", "[nn]") {
   struct Kind {
     nn::Layer layer;
     Sizes shape;
-    std::int64_t places, apart;  // of a channel: how many elements, and how far from one to the next
+    std::int64_t places, apart;  // of a channel: number of elements, and their distance
   };
   const std::int64_t images = 100;
   const std::vector<Kind> kinds = {{nn::SpatialDropout1D(0.25), {images, 3, 2}, 3, 2},
@@ -742,7 +742,7 @@ TEST_CASE("a layer on each step: any number of steps, masks, and layers that dra
     const ct::Outputs results = f(values);
     CHECK(results[0].shape() == Sizes{shape[0], shape[1], 2});
     CHECK(results[0].to_host().reshape({-1, 2}).all_close(results[1].to_host(), 1e-6, 1e-6));
-    // The batch of the layer inside is all steps of all samples.
+    // The batch of the inner layer is all steps of all samples.
     const Array normed = results[3].to_host();
     for (std::int64_t feature = 0; feature < 3; ++feature) {
       double sum = 0;
@@ -750,14 +750,14 @@ TEST_CASE("a layer on each step: any number of steps, masks, and layers that dra
       CHECK(std::abs(sum / static_cast<double>(normed.size())) < 1e-5);
     }
     if (shape[0] < 40) continue;
-    // Steps are dropped one by one.
+    // Steps are dropped individually.
     std::int64_t kept = 0;
     for (std::int64_t i = 0; i < 600; ++i) kept += results[2].to_host().as_double(i) != 0 ? 1 : 0;
     CHECK(std::abs(static_cast<double>(kept) - 300) < 5 * std::sqrt(150));
     const Array drawn = results[2].to_host();
     CHECK_FALSE(drawn.slice(1, 0, 1).copy().equals(drawn.slice(1, 1, 2).copy()));
   }
-  // A step that does not count stays out of a mean behind it.
+  // A masked step is omitted from a later mean.
   const nn::Sequential masked{nn::Masking(0, {3, 1}), nn::TimeDistributed(nn::Dense(1, {.kernel_initializer = "ones"})),
                               nn::GlobalAveragePooling1D()};
   const Variable m = input({1, 3, 1});
@@ -780,7 +780,7 @@ TEST_CASE("normalisation of float16 adds up its squares in float32", "[nn]") {
   const std::string flags = GENERATE(from_range(backends()));
   CAPTURE(flags);
   const ct::change_flags scope(flags + ",floatX=float16");
-  // 512 numbers of 300 and -300: their squares, and the sums of these, are beyond 65504.
+  // 512 numbers of 300 and -300: their squares, and the sums of these, exceed 65504.
   const Array values = made({1, 512}, [](std::int64_t i) { return i % 2 == 0 ? 300. : -300.; }).astype(DType::float16);
   const Variable x = input({1, 512}), two = input({2, 1});
   const nn::Tensor in = nn::Input({512});
@@ -880,7 +880,7 @@ TEST_CASE("gradients through dropout in recurrent layers are those of difference
     values.push_back(sample(shape));
     const Variable y = layer(inputs.back().variable, training);
     fill(layer);
-    // Of different weight each, so that what cancels in a sum is seen.
+    // Each with a different weight, so that errors that would cancel in a sum are visible.
     const std::vector<Variable> sizes = y.shape();
     const Variable by = ct::sin(ct::cast(ct::reshape(ct::arange(y.size()), {sizes.begin(), sizes.end()}), y.dtype()));
     outputs.push_back(ct::sum(y * by));
@@ -949,7 +949,7 @@ TEST_CASE("where weights begin", "[nn]") {
   const auto table = built(nn::Embedding(50, 40), {3});
   CHECK(largest(table[0]) <= 0.05);
   CHECK(largest(table[0]) > 0.045);
-  // Windows count: sqrt(6 / (9 * 4 + 9 * 8)).
+  // Window sizes count: sqrt(6 / (9 * 4 + 9 * 8)).
   const auto conv = built(nn::Conv2D(8, 3), {5, 5, 4});
   CHECK(largest(conv[0]) <= std::sqrt(6. / 108));
   CHECK(largest(conv[0]) > 0.95 * std::sqrt(6. / 108));
@@ -1022,7 +1022,7 @@ TEST_CASE("layers say which dtype they give", "[nn]") {
     const bool whole = !ct::is_float(layer.definition().input_dtype());
     for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64, DType::int8}) {
       if (whole && dtype != DType::int8) continue;
-      if (layer.type() == "Lambda" && dtype == DType::int8) continue;  // whose function makes it another
+      if (layer.type() == "Lambda" && dtype == DType::int8) continue;  // its function changes the dtype
       INFO(layer.type() << " of " << ct::name_of(dtype) << ", weights " << width);
       Sizes sizes{1};
       sizes.insert(sizes.end(), shape.begin(), shape.end());
@@ -1083,7 +1083,7 @@ TEST_CASE("Bidirectional of a layer is that of a function that makes it", "[nn]"
   CHECK_THROWS_AS(nn::Bidirectional(nn::Dense(2)), ct::ValueError);
 }
 
-// ---- what is refused ----
+// ---- rejected arguments ----
 
 TEST_CASE("what layers are told wrongly is named, with what they take", "[nn]") {
   struct Refusal {
@@ -1283,7 +1283,7 @@ TEST_CASE("sizes that layers do not take are named, with what they do", "[nn]") 
     } catch (const ct::ShapeError& error) {
       message = error.what();
     } catch (const ct::ValueError& error) {
-      // Axes are what the layer was told, and are known to be wrong once it sees its input.
+      // The axes are those given to the layer; they are found to be wrong when it gets its input.
       message = error.what();
     }
     CHECK((message.starts_with("test_nn_layers.cpp:") || message.starts_with("keras_layers.hpp:")));
@@ -1345,6 +1345,6 @@ TEST_CASE("layers take the inputs that they are for", "[nn]") {
   CHECK(message(nn::Concatenate(-1, "a"), 0).ends_with(": 0 input(s), where 2 or more are expected"));
   CHECK_THROWS_AS(nn::Dense(2)(ct::scalar("x")), ct::TypeError);
   CHECK_THROWS_AS(nn::Add()(ct::vector("x")), ct::TypeError);
-  CHECK_THROWS_AS(nn::Dense(2)(ct::matrix("x")), ct::ShapeError);  // its sizes are not stated
+  CHECK_THROWS_AS(nn::Dense(2)(ct::matrix("x")), ct::ShapeError);  // its sizes are not declared
   CHECK_THROWS_AS(nn::Input({3}).layer(), ct::TypeError);
 }

@@ -50,7 +50,7 @@ Array in(DType dtype, const Array& x) { return x.astype(dtype).copy(); }
 
 const Array truth{{0.5, -1., 2.}, {1.25, 0., -0.75}}, guess{{0.25, -1.5, 4.}, {1., -0.125, 0.5}};
 const Array positive_truth{{0.5, 1., 2.}, {1.25, 0., 0.75}}, positive_guess{{0.25, 1.5, 4.}, {1., 0.125, 0.5}};
-/// The second row does not add up to 1.
+/// The sum of the second row is not 1.
 const Array probabilities{{0.2, 0.7, 0.1}, {0.5, 0.125, 0.5}}, turned{{0.5, 0.125, 0.5}, {0.2, 0.7, 0.1}};
 const Array one_hot{{0., 1., 0.}, {1., 0., 0.}}, plus_minus{{-1., 1., -1.}, {1., -1., -1.}};
 const Array classes{1, 0};
@@ -212,7 +212,7 @@ TEST_CASE("losses are weighted, masked and reduced as in Keras", "[nn]") {
   for (std::size_t i = 0; i < cases.size(); ++i) {
     for (std::size_t k = 0; k < 6; ++k) {
       INFO(cases[i].first << ", case " << k);
-      // Keras takes a weight for each sample as a column only.
+      // Keras accepts a weight per sample only as a column.
       check(results[6 * i + k], cases[i].second[std::min<std::size_t>(k, 4)]);
       CHECK(results[6 * i + k].rank() == (cases[i].first == "none" ? 2 : 0));
     }
@@ -317,16 +317,16 @@ TEST_CASE("cross-entropies of probabilities 0 and 1 are finite, with their gradi
                            outputs);
   for (std::size_t k = 0; k < results.size(); ++k) {
     INFO("output " << k << ": " << results[k].to_string());
-    if (k == 7 && dtype == DType::float16) continue;  // poisson's slope is 1 / (p + 1e-7), beyond the largest float16
+    if (k == 7 && dtype == DType::float16) continue;  // poisson's slope is 1 / (p + 1e-7), above the largest float16
     for (std::int64_t i = 0; i < results[k].size(); ++i) CHECK(std::isfinite(results[k].as_double(i)));
   }
   const bool wide = dtype == DType::float64;
-  const double least = -std::log(1e-7), none = wide ? 1e-7 : 0x1p-23;  // 1 less the float32 next to 1 - 1e-7
+  const double least = -std::log(1e-7), none = wide ? 1e-7 : 0x1p-23;  // 1 minus the float32 next to 1 - 1e-7
   for (std::size_t i : {0u, 2u}) {
     check(results[i], {least, -std::log1p(-none), least}, 1e-5);
     CHECK(results[i].dtype() == (wide ? DType::float64 : DType::float32));
   }
-  // log(1 - p) of what is clipped to the float next to 1, and of what is clipped to 1e-7.
+  // log(1 - p) for p clipped to the float next to 1, and for p clipped to 1e-7.
   check(results[8], {(least - std::log(none)) / 2, (none + 1e-7) / 2, least / 2}, 1e-5);
 }
 
@@ -405,7 +405,7 @@ TEST_CASE("a loss is any function", "[nn]") {
 TEST_CASE("C2.4: the average losses of replicas add up to that of the batch", "[nn]") {
   const std::string mode = GENERATE(from_range(backends()));
   CAPTURE(mode);
-  // Replicas of 3 and 5 samples: halves and quarters, whose sums are exact in any order.
+  // Replicas of 3 and 5 samples, with halves and quarters, whose sums are exact in any order.
   const Variable a = ct::vector("a"), b = ct::vector("b");
   const Array first{1.f, 2.5f, 5.f}, second{0.25f, 4.f, 0.5f, 3.f, 7.f};
   const nn::AverageLossOptions whole{.global_batch_size = 8};
@@ -413,7 +413,7 @@ TEST_CASE("C2.4: the average losses of replicas add up to that of the batch", "[
       run(mode, {{a, first}, {b, second}}, {nn::compute_average_loss(a, whole), nn::compute_average_loss(b, whole)});
   CHECK(shares[0].item<float>() == 8.5f / 8);  // not 8.5 / 3
   CHECK(shares[0].item<float>() + shares[1].item<float>() == (8.5f + 14.75f) / 8);
-  // The losses of a batch, not reduced, in parts.
+  // The losses of a batch, without reduction, in parts.
   const nn::SparseCategoricalCrossentropy loss_of({.reduction = "none"}), mean_of;
   const Variable c = ct::ivector("c"), p = ct::matrix("p");
   const Variable each = loss_of(c, p);
@@ -446,7 +446,7 @@ TEST_CASE("C2.3: class numbers against probabilities, a loss for each sample", "
                            {{p, Array{{0.25f, 0.5f, 0.25f}, {0.125f, 0.125f, 0.75f}, {1.f, 0.f, 0.f}, {1.f, 0.f, 0.f}}},
                             {y, Array{1, 2, 1, 0}.astype(labels).copy()}},
                            {each(y, p), mean(y, p), total(y, p), ct::grad(mean(y, p), p)});
-  // Probabilities count as 1e-7 ... 1 - 1e-7, which in float32 is 1 - 1.19e-7.
+  // Probabilities are clipped to 1e-7 ... 1 - 1e-7, which in float32 is 1 - 1.19e-7.
   const double least = -std::log(1e-7), most = -std::log1p(-1.1920929e-7), half = std::log(2), high = -std::log(0.75);
   check(results[0], {half, high, least, most}, 1e-5);
   check(results[1], {(half + high + least + most) / 4}, 1e-5);
@@ -525,7 +525,7 @@ TEST_CASE("losses say what they do not take", "[nn]") {
   CHECK(has(sizes, "prediction ten is f32[?, 10] (test_nn_losses.cpp:"));
   CHECK(has(sizes, ": a target has the sizes of the prediction"));
 
-  // Sizes that are known when called only.
+  // Sizes that are known only in the call.
   const Array one{{1.f}}, two{{1.f, 2.f}}, column = Array{1.f, 2.f}.reshape({2, 1});
   CHECK_THROWS_AS(run("mode=run", {{p, two}, {w, one}}, {nn::Loss("mse")(w, p)}), ct::ShapeError);
   CHECK_THROWS_AS(run("mode=run", {{p, one}, {w, column}}, {nn::Loss("mse")(w, p)}), ct::ShapeError);

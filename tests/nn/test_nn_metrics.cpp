@@ -142,7 +142,7 @@ TEST_CASE("the area under the curve is Keras's", "[nn]") {
   CHECK(counted("auc", {{halves, Array{0.f, 0.5f, 0.3f, 0.9f}}}) == Approx(0.75));
   CHECK(counted("auc", {{halves, Array{0.f, 0.f, 1.f, 1.f}}}) == 1);
   CHECK(counted("auc", {{Array{1, 1, 1}, Array{0.f, 0.f, 1.f}}}) == 0);
-  // Beyond 0 to 1 is 0 or 1.
+  // Values below 0 or above 1 are 0 or 1.
   CHECK(counted("auc", {{halves, Array{-5.f, 0.f, 1.f, 7.f}}}) == 1);
   const float nan = std::numeric_limits<float>::quiet_NaN();
   CHECK(counted("auc", {{halves, Array{nan, nan, nan, nan}}}) == 0);
@@ -161,7 +161,7 @@ TEST_CASE("sequences count step by step", "[nn]") {
   CHECK(counted(accuracy, {{target, prediction, Array{1.f, 3.f}}}) == Approx(0.25));
   CHECK(counted(accuracy, {{target.reshape({2, 2, 1}), prediction, Array{1.f, 3.f}}}) == Approx(0.25));
   CHECK(counted(nn::SparseTopKCategoricalAccuracy(2), {{target, prediction}}) == 0.5);
-  // A mask as weights: the two steps that count are right.
+  // A mask as weights: the two unmasked steps are right.
   CHECK(counted(accuracy, {{target, prediction, Array{{true, true}, {false, false}}}}) == 1);
   CHECK(counted(accuracy, {{target, prediction, Array{{false, false}, {false, false}}}}) == 0);
 }
@@ -209,7 +209,7 @@ TEST_CASE("accuracy is the one that fits", "[nn]") {
   const nn::Loss binary = "binary_crossentropy", sparse = "sparse_categorical_crossentropy",
                  rows = "categorical_crossentropy", mse = "mse";
   const nn::BinaryCrossentropy own({.name = "own"});
-  // Its kind shows by what it takes.
+  // Its arguments determine its kind.
   const auto kind = [&](const nn::Loss* loss, int target, int prediction, std::optional<std::int64_t> size) {
     const nn::Metric metric = nn::resolved_accuracy(any, loss, target, prediction, size);
     CHECK(metric.name() == "accuracy");
@@ -248,7 +248,7 @@ TEST_CASE("C5.7: counters are merged by their counts, and reset", "[nn]") {
   CHECK(copy.result() == Approx(0.18518518518518517));
   a.update(Array{3}, columns(scores, 1, 2));
   CHECK(a.result() == 1);
-  // Other dtypes and ranks have functions of their own.
+  // Other dtypes and ranks have separate functions.
   a.update(Array{std::int64_t{0}}, columns(scores, 1, 2).astype(DType::float64).copy());
   a.update(Array{{3}}, columns(scores, 1, 2), Array{2.});
   CHECK(a.result() == 0.75);
@@ -304,6 +304,6 @@ TEST_CASE("metrics say what they do not take", "[nn]") {
   CHECK(has(message([&] { sparse.update(Array::zeros(DType::int32, {2, 2, 2}), guess); }),
             "sparse_categorical_accuracy: target target is i32[?, ?, ?]"));
   CHECK_THROWS_AS(sparse.update(Array{1, 2, 3}, guess), ct::ShapeError);
-  // What failed counts nothing.
+  // A failed update counts nothing.
   CHECK(sparse.result() == 0);
 }

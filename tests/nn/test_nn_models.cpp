@@ -1,5 +1,5 @@
-// Models: graphs of layers, models inside of models, names, weights as lists and in files, and layers of one's own. The
-// rows C2.1, C5.6 and C5.9 are small programs whose numbers are known beforehand.
+// Models: graphs of layers, models inside models, names, weights as lists and in files, and user-defined layers. The
+// rows C2.1, C5.6 and C5.9 are small programs with known results.
 #include <croton/archive.hpp>
 #include <croton/croton.hpp>
 #include <croton/nn.hpp>
@@ -35,7 +35,7 @@ Variable input(const nn::Shape& shape, DType dtype = DType::float32) {
   return ct::variable({dtype, sizes}, "x");
 }
 
-/// What a model gives for arrays, outside training.
+/// The results of a model for arrays, outside training.
 std::vector<Array> values(const nn::Model& model, const std::vector<Array>& x) {
   std::vector<ct::In> inputs;
   std::vector<Variable> variables;
@@ -85,7 +85,7 @@ std::vector<std::string> names_of(const nn::Model& model, const std::vector<std:
   return known;
 }
 
-/// Weights that are told apart: 1, 1 + 1/64, ... in the k-th one k more.
+/// Distinguishable weights: 1, 1 + 1/64, ..., and k more in the k-th one.
 void count_weights(const nn::Model& model) {
   std::vector<Array> all = model.get_weights();
   for (std::size_t k = 0; k < all.size(); ++k) {
@@ -180,7 +180,7 @@ TEST_CASE("C5.6: a classifier of one convolution", "[nn]") {
       most = std::max<double>(most, std::abs(images.at<float>(1, i, j, 0) - x.at<float>(1, i, j, 0)));
   }
   CHECK(most < 1e-6);
-  // The whole in plain loops.
+  // The whole model in plain loops.
   for (std::int64_t b = 0; b < 2; ++b) {
     Numbers maxima(32, 0.0), wanted = numbers(weights[3]);
     for (std::int64_t f = 0; f < 32; ++f) {
@@ -202,7 +202,7 @@ TEST_CASE("C5.6: a classifier of one convolution", "[nn]") {
 
 namespace {
 
-/// The last state of an LSTM in plain loops, gates i, f, c, o side by side.
+/// The last state of an LSTM in plain loops, with gates i, f, c, o in adjacent columns.
 Numbers last_state(const std::vector<Array>& weights, const Array& x, std::int64_t batch) {
   const std::int64_t steps = x.shape(1), features = x.shape(2), units = weights[1].shape(0);
   const auto sigmoid = [](double a) { return 1 / (1 + std::exp(-a)); };
@@ -325,7 +325,7 @@ TEST_CASE("models inside of models share their weights", "[nn]") {
   const std::string mode = GENERATE(from_range(backends()));
   CAPTURE(mode);
   const ct::change_flags scope(mode);
-  // An autoencoder: the encoder is a model of its own, and a part of the whole.
+  // An autoencoder: the encoder is a separate model, and a part of the whole.
   const nn::Tensor image = nn::Input({4});
   const nn::Tensor code = nn::Dense(3, {.use_bias = false})(image);
   const nn::Model encoder(image, nn::ActivationLayer("linear")(code));
@@ -341,11 +341,11 @@ TEST_CASE("models inside of models share their weights", "[nn]") {
   const Array x = Array{{1.f, 0.f, 2.f, 1.f}};
   const Array reduced = values(encoder, {x})[0];
   CHECK(values(whole, {x})[0].equals(values(decoder, {reduced})[0]));
-  // The part of a graph behind a tensor inside of it.
+  // The part of a graph after an inner tensor.
   const nn::Model rest(code, nn::ActivationLayer("relu")(code));
   CHECK(rest.weights().empty());
   CHECK(numbers(values(rest, {Array{{-1.f, 0.f, 2.f}}})[0]) == Numbers{0, 0, 2});
-  // Used twice it is one layer with one set of weights.
+  // A layer that is used twice has one set of weights.
   const nn::Tensor other = nn::Input({4});
   const nn::Model siamese({image, other}, {nn::Subtract()({encoder(image), encoder(other)}), encoder(image)});
   CHECK(siamese.layers().size() == 2);
@@ -354,7 +354,7 @@ TEST_CASE("models inside of models share their weights", "[nn]") {
   const std::vector<Array> results = values(siamese, {x, x});
   CHECK(all_are(results[0], 0));
   CHECK(results[1].equals(reduced));
-  // A layer that is used inside and beside a model is one of both, and its weights count once.
+  // A layer that is used inside and outside a model is one layer of both, and its weights count once.
   const nn::Model beside(image, nn::add({encoder(image), encoder.layer("dense")(image)}));
   CHECK(beside.weights() == encoder.weights());
   CHECK(beside.count_params() == 12);
@@ -374,7 +374,7 @@ TEST_CASE("models inside of models learn and are frozen", "[nn]") {
   nn::CallContext training{.training = true};
   const Variable x = input({2}), y = model(x, training);
   CHECK(training.updates.size() == 2);
-  // In training dropout drops, and statistics are of the batch.
+  // In training, dropout is active, and statistics are those of the batch.
   const ct::Function f = ct::function({x}, y, {.updates = training.updates});
   const Array ones = Array::full(DType::float32, {64, 2}, 1);
   CHECK(f(ones).only().row(0).size() == 1);
@@ -401,7 +401,7 @@ TEST_CASE("masks and open sizes go into models inside of models", "[nn]") {
   CHECK(values(nested, {x})[0].equals(values(flat, {x})[0]));
   CHECK(states(row).shape() == nn::Shape{4, 2});
   CHECK(nn::Flatten()(states(row)).shape() == nn::Shape{8});
-  // A model that takes integers says so.
+  // A model with integer inputs declares them.
   const nn::Sequential sequential{nested.layer()};
   CHECK(sequential.input_shapes() == std::vector<nn::Shape>{{4}});
   CHECK(nested.layer().definition().input_dtype() == DType::int64);
@@ -415,11 +415,11 @@ TEST_CASE("layers and models on variables", "[nn]") {
   const ct::change_flags scope(mode);
   const nn::Dense dense(1, {.kernel_initializer = "ones"});
   const Variable x = input({3});
-  const Variable y = ct::exp(-ct::sqr(dense(x) - 6));  // inside of an expression
+  const Variable y = ct::exp(-ct::sqr(dense(x) - 6));  // inside an expression
   CHECK(dense.built());
   CHECK(numbers(y.eval({{x, Array{{1.f, 2.f, 3.f}}}})) == Numbers{1});
   const nn::Sequential model{dense, nn::ReLU()};
-  CHECK_THROWS_AS(model(x), ct::ValueError);  // is not told what it takes
+  CHECK_THROWS_AS(model(x), ct::ValueError);  // its input is unknown
   const nn::Sequential told{nn::Flatten({3}), dense};
   CHECK(numbers(values(told, {Array{{1.f, 2.f, 4.f}}})[0]) == Numbers{7});
 }
@@ -517,7 +517,7 @@ TEST_CASE("the state of random numbers is no parameter", "[nn]") {
   dropping.save_weights(file);
   plain.load_weights(file);
   CHECK(equal(plain.get_weights(), dropping.get_weights()));
-  // Files that were written when it was one are still read.
+  // Files from the time when it was one layer are still readable.
   ct::io::NamedArrays arrays = kind == "npz" ? ct::io::load_npz(file) : ct::io::load_safetensors(file).arrays;
   arrays.emplace_back("dropout/state", Array(std::vector<std::uint64_t>{7, 9}));
   kind == "npz" ? ct::io::save_npz(old, arrays) : ct::io::save_safetensors(old, arrays);
@@ -635,7 +635,7 @@ TEST_CASE("weights are set all at once or not at all", "[nn]") {
   CHECK(refused(wrong) == "dense_1/kernel has the shape (2, 1), but (1, 2) is given");
   wrong[2] = Array{{1}, {2}};
   CHECK(refused(wrong) == "dense_1/kernel is float32, but int32 is given");
-  // Floats of another size are converted; what is given is copied.
+  // Floats of another size are converted; given arrays are copied.
   other[3] = other[3].astype(DType::float64);
   model.set_weights(other);
   other[0].data<float>()[0] = 1;
@@ -643,14 +643,14 @@ TEST_CASE("weights are set all at once or not at all", "[nn]") {
     CHECK(all_are(array, 7));
     CHECK(array.dtype() == DType::float32);
   }
-  // What is read is a copy too.
+  // The weights that are returned are copies too.
   model.get_weights()[0].data<float>()[0] = 1;
   CHECK(all_are(model.get_weights()[0], 7));
 }
 
 namespace {
 
-/// One with all that weights can be: nested ones, some that are not trained, states of random numbers.
+/// A model with all kinds of weights: nested ones, some that are not trained, states of random numbers.
 nn::Model large_model(std::int64_t units = 3) {
   const nn::Tensor text = nn::Input({4}, {.dtype = DType::int64}), image = nn::Input({6, 6, 1});
   const nn::Tensor read = nn::Bidirectional(
@@ -782,7 +782,7 @@ TEST_CASE("weights are loaded from a checkpoint, which fits another model of the
   third.train_on_batch({{x}, {y}});
   CHECK(equal(third.get_weights(), model.get_weights()));
   other.train_on_batch({{x}, {y}});
-  CHECK_FALSE(equal(other.get_weights(), model.get_weights()));  // its optimizer begins anew
+  CHECK_FALSE(equal(other.get_weights(), model.get_weights()));  // its optimizer starts again
 }
 
 // ---- sequences of layers ----
@@ -837,11 +837,11 @@ TEST_CASE("a compiled Sequential takes no more layers", "[nn]") {
   CHECK(message([&] { model.add(nn::Dense(1)); }) == "m: a layer is added after compile");
 }
 
-// ---- layers of one's own ----
+// ---- user-defined layers ----
 
 namespace {
 
-/// x scale + shift, each of which is there once or for each feature.
+/// x scale + shift, each of them a scalar or one per feature.
 class Scale : public nn::LayerDefinition {
  public:
   Scale(bool each, const std::string& name) : LayerDefinition("Scale", name), each_(each) {}
@@ -864,7 +864,7 @@ class Scale : public nn::LayerDefinition {
   ct::SharedVariable scale_, calls_;
 };
 
-/// Two layers and a product of two inputs, in one.
+/// Two layers and a product of two inputs, in one layer.
 class Gate : public nn::LayerDefinition {
  public:
   explicit Gate(std::int64_t units, const std::string& name = "")

@@ -27,7 +27,7 @@ namespace {
 
 Array numbers(const std::vector<double>& values, DType dtype) { return Array(values).astype(dtype); }
 
-/// sum(a (w - c)^2) / 2 + sum(u^2), of a vector and a matrix.
+/// sum(a (w - c)^2) / 2 + sum(u^2), for a vector and a matrix.
 struct Quadratic {
   SharedVariable w, u;
   Variable loss;
@@ -186,7 +186,7 @@ const std::vector<Case>& cases() {
   return all;
 }
 
-/// All of them, in one function.
+/// All optimizers, in one function.
 void check_cases(const std::string& flags, DType dtype, double tolerance) {
   std::vector<Quadratic> problems;
   nn::Updates updates;
@@ -203,7 +203,7 @@ void check_cases(const std::string& flags, DType dtype, double tolerance) {
   }
 }
 
-/// Layers of products alone, and the same with biases.
+/// Layers of products only, and the same with biases.
 struct Network {
   std::vector<SharedVariable> parameters;
   Variable x = ct::matrix("x"), loss;
@@ -235,7 +235,7 @@ std::uint64_t launches_of(const ct::Function& f, const Array& x) {
 TEST_CASE("C2.6, C5.3: five steps of each optimizer are Keras's") {
   for (const std::string& backend : backends()) {
     const ct::change_flags flags(backend);
-    // A few roundings of each step, of numbers up to 30.
+    // A few roundings per step, of numbers up to 30.
     check_cases(backend, DType::float64, 1e-13);
   }
 }
@@ -243,7 +243,7 @@ TEST_CASE("C2.6, C5.3: five steps of each optimizer are Keras's") {
 TEST_CASE("C2.6: optimizers in float32, whatever floatX is") {
   for (const std::string floatX : {"floatX=float32", "floatX=float64"}) {
     const ct::change_flags flags(floatX);
-    // Rounding is 6e-8; a step of rate 2 multiplies what the gradient, a difference, has of it by up to 10.
+    // Rounding is 6e-8; a step of rate 2 multiplies its effect on the gradient, which is a difference, by up to 10.
     check_cases(floatX, DType::float32, 2e-6);
   }
 }
@@ -267,7 +267,8 @@ TEST_CASE("C2.6: Adam is its formula, at any step") {
       }
     }
     CHECK(adam.iterations() == 20);
-    // Powers may differ in their last bit, which 1 - 0.999^t makes a thousand of; the steps are 1e-3 of the values.
+    // Powers may differ in their last bit, which 1 - 0.999^t magnifies to a thousand last bits; the steps are 1e-3 of
+    // the values.
     check_close({w.get_value().as_double(0), w.get_value().as_double(1), w.get_value().as_double(2),
                  w.get_value().as_double(3)},
                 expected, 4e-15);
@@ -288,7 +289,7 @@ TEST_CASE("C2.6: the update of all parameters is one launch") {
       const ct::Function train =
           ct::function({n.x}, ct::OutputList(Vars{}),
                        {.updates = nn::Adam({.clip = {.global_norm = longest}}).minimize(n.loss, n.parameters)});
-      // Beside the gradients: the scalars, one launch for all parameters, and a sum of squares for each.
+      // In addition to the gradients: the scalars, one launch for all parameters, and a sum of squares for each.
       const std::uint64_t added = longest ? 8 : 2;
       CHECK(launches_of(train, x) == least + added);
       CHECK(train.counts().products == gradients.counts().products);
@@ -300,14 +301,14 @@ TEST_CASE("C2.6: the update of all parameters is one launch") {
         for (const ct::KernelInfo& kernel : kernels) {
           if (!kernel.name.starts_with("group")) continue;
           ++groups;
-          // What is the same for all elements was computed once, before.
+          // Values that are the same for all elements were computed once, before.
           CHECK(kernel.expression.find("pow") == std::string::npos);
           CHECK(kernel.expression.find("f64") == std::string::npos);
         }
         CHECK(groups == 1);
       }
     }
-    // Sums that are gradients of biases end in the update of their bias, but for the norm, which needs all first.
+    // Sums that are gradients of biases end in the update of their bias, except with the norm, which needs all first.
     const Network biased({5, 7, 11, 3}, true);
     const nn::Adam cut({.clip = {.global_norm = 0.1}});
     const ct::Function train =
@@ -334,7 +335,7 @@ TEST_CASE("optimizers keep one state for each parameter, which functions share")
   const nn::Optimizer copy = adam;
   const ct::Function first = step_of(updates), second = step_of(copy.minimize(q.loss, {q.w, q.u}));
   CHECK(adam.variables().size() == state.size());
-  // Steps of both functions by turns are steps of one.
+  // Alternating steps of both functions are steps of one optimizer.
   const Quadratic other(DType::float64);
   const ct::Function only = step_of(nn::Adam({.amsgrad = true}).minimize(other.loss, {other.w, other.u}));
   for (int i = 0; i < 3; ++i) first(), second(), only(), only();
@@ -453,7 +454,7 @@ TEST_CASE("learning rates by schedule are Keras's") {
 }
 
 TEST_CASE("gradients are clipped by value, then by norm, then by the norm of all") {
-  // A gradient of the dtype and one of float64, and what is left of both.
+  // A gradient with the weight's dtype and one of float64, and the clipped values of both.
   struct Clipped {
     nn::Clip clip;
     DType dtype;
@@ -462,12 +463,12 @@ TEST_CASE("gradients are clipped by value, then by norm, then by the norm of all
   };
   const double half = std::sqrt(2.0) / 2;
   const std::vector<Clipped> all = {
-      // {30, 4} becomes {3, 3}, of which a norm of 3 is left, as of {0, 4}: sqrt(18) together.
+      // {30, 4} becomes {3, 3} and so has norm 3 after clipping, as {0, 4} has: sqrt(18) together.
       {{.value = 3, .norm = 3, .global_norm = 2}, DType::float64, {30, 4}, {0, 4}, {1, 1, 0, std::sqrt(2.0)}, 1e-15},
       {{.value = 3}, DType::float32, {-30, 2}, {4, -4}, {-3, 2, 3, -3}, 0},
       {{.norm = 1}, DType::float32, {3, 4}, {0, 0}, {0.6, 0.8, 0, 0}, 1e-7},
       {{.global_norm = 1}, DType::float32, {0, 0}, {0, 0}, {0, 0, 0, 0}, 0},
-      // Squares beyond the largest float16.
+      // Squares above the largest float16.
       {{.norm = 1}, DType::float16, {300, 300}, {0, 0.5}, {half, half, 0, 0.5}, 1e-3},
       {{.global_norm = 1}, DType::float16, {300, 300}, {0, 0}, {half, half, 0, 0}, 1e-3},
   };
@@ -498,7 +499,7 @@ TEST_CASE("C2.5: gradients come in the variables' order, empty or zeros where a 
   for (const std::string& backend : backends()) {
     CAPTURE(backend);
     const ct::change_flags flags(backend);
-    // loss = 3 sum(a) + sum(b^2), c and the integer d stay out; a is asked for twice.
+    // loss = 3 sum(a) + sum(b^2), c and the integer d do not occur in it; a is requested twice.
     const SharedVariable a = ct::shared(numbers({1, 2}, DType::float32), {.name = "a"});
     const SharedVariable b = ct::shared(numbers({3, -4, 5, 0.5}, DType::float64).reshape({2, 2}), {.name = "b"});
     const SharedVariable c = ct::shared(Array::full(DType::float16, {3, 1}, 7), {.name = "c"});
@@ -522,12 +523,12 @@ TEST_CASE("C2.5: gradients come in the variables' order, empty or zeros where a 
     CHECK(values[3].to_host().as_double(0) == 0);
     CHECK(values[3].shape() == ct::Sizes{1});
   }
-  // A loss that needs none at all: nothing is raised, and the order stays.
+  // A loss that depends on none of them: nothing is raised, and the order remains.
   const SharedVariable w = ct::shared(numbers({1}, DType::float32), {.name = "w"});
   const Variable x = ct::vector("x");
   CHECK(!nn::gradients(ct::sum(x), {w}).at(0).defined());
   CHECK(nn::gradients(ct::sum(x), {w}, true).at(0).eval().equals(numbers({0}, DType::float32)));
-  CHECK_THROWS_AS(nn::gradients(x, {w}), ct::TypeError);  // no scalar
+  CHECK_THROWS_AS(nn::gradients(x, {w}), ct::TypeError);  // not a scalar
   CHECK_THROWS_AS(ct::grad(ct::sum(x), std::vector<SharedVariable>{w}), ct::DisconnectedInputError);
 }
 

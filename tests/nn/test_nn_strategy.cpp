@@ -27,7 +27,7 @@ using ct::DType;
 
 namespace {
 
-/// Four devices of a kind, under whatever flags make them.
+/// Four devices of one kind, which flags create.
 struct Machine {
   std::string flag, device;
   std::vector<std::string> first(int count) const {
@@ -37,7 +37,7 @@ struct Machine {
   }
 };
 const Machine host{"logical_devices=cpu:4", "cpu"};
-/// Parts of the host, simulated GPUs, and parts of a real one where tests are told to use it.
+/// Parts of the host, simulated GPUs, and parts of a real GPU if the tests have one.
 std::vector<Machine> machines() {
   std::vector<Machine> all{host, {"cuda_simulator=4", "cuda"}};
   for (const std::string& device : croton_test::devices()) {
@@ -49,7 +49,7 @@ std::vector<Machine> machines() {
 Array numbers(ct::Sizes shape, std::uint64_t seed) {
   return Array::uniform(DType::float32, std::move(shape), seed, -1, 1);
 }
-/// Class numbers below `count` that x decides.
+/// Class numbers below `count` that are a function of x.
 Array classes_of(const Array& x, int count) {
   Array y = Array::zeros(DType::int32, {x.shape(0)});
   for (std::int64_t i = 0; i < x.shape(0); ++i) {
@@ -100,7 +100,7 @@ double largest_difference(const std::vector<Array>& a, const std::vector<Array>&
   return largest;
 }
 
-/// What the last call of a step sent between devices that is no argument of it.
+/// The data that the last call of a step sent between devices, except its arguments.
 std::size_t bytes_of(const ct::Function& step, ct::TransferInfo::Kind kind) {
   std::size_t bytes = 0;
   for (const ct::TransferInfo& sent : step.transfers()) bytes += sent.kind == kind ? sent.bytes : 0;
@@ -154,11 +154,11 @@ TEST_CASE("C2.2 variables made in a strategy's scope have a copy on each device,
     CHECK(copy.pinned());
     CHECK(copy.get_value().same_bits(weight.get_value()));
   }
-  // What is set, of the variable or of one copy, is set everywhere.
+  // Setting the variable, or one of its copies, sets all.
   weight.copies()[1].set_value(numbers({4, 3}, 2));
   CHECK(weight.get_value().same_bits(numbers({4, 3}, 2)));
   CHECK(weight.copies()[0].get_value().same_bits(numbers({4, 3}, 2)));
-  // And so is what a function without any strategy makes of it, by an update or a default update.
+  // So does a function without a strategy, by an update or a default update.
   ct::function({}, {}, {.updates = {{weight, weight * 2.F}}})();
   const Array doubled = weight.get_value();
   CHECK(doubled.as_double(0) == 2 * numbers({4, 3}, 2).as_double(0));
@@ -219,7 +219,7 @@ TEST_CASE("C2.5 C2.6 C2.7 a step of one's own, summed over shards, learns what o
   CHECK(four.loss == all.loss);
   CHECK(largest_difference(one.weights, four.weights) < 1e-5);
   CHECK_THAT(four.loss, Catch::Matchers::WithinAbs(one.loss, 1e-5));
-  // And as written without any strategy.
+  // And equal to the same step without a strategy.
   const nn::Sequential model = plain_model();
   const auto a = ct::matrix("x"), b = ct::ivector("y");
   const auto loss = nn::compute_average_loss(nn::SparseCategoricalCrossentropy({.reduction = "none"})(b, model(a)),
@@ -247,7 +247,7 @@ TEST_CASE("C2.4 C2.8 what shards give is reduced by elements, or over their rows
       strategy.function({x, w}, {strategy.reduce(nn::ReduceOp::sum, total), strategy.reduce(nn::ReduceOp::mean, total),
                                  strategy.reduce(nn::ReduceOp::sum, same, 0),
                                  strategy.reduce(nn::ReduceOp::mean, same, 0), strategy.gather(same)});
-  // C2.7b: a value in parts goes by shards (here of 3, 2 and 2 rows), another one whole to each.
+  // C2.7b: a split value is divided among shards (here of 3, 2 and 2 rows); another value is whole in each.
   const nn::PerReplica<Array> parts = strategy.split(rows);
   CHECK(parts[0].shape(0) == 3);
   CHECK(parts[2].shape(0) == 2);
@@ -259,10 +259,10 @@ TEST_CASE("C2.4 C2.8 what shards give is reduced by elements, or over their rows
     CHECK_THAT(results[0].as_double(column), WithinAbs(3 * sum, 1e-5));
     CHECK_THAT(results[1].as_double(column), WithinAbs(sum, 1e-5));
     CHECK_THAT(results[2].as_double(column), WithinAbs(2 * sum, 1e-5));
-    CHECK_THAT(results[3].as_double(column), WithinAbs(2 * sum / 7, 1e-6));  // each row counts alike
+    CHECK_THAT(results[3].as_double(column), WithinAbs(2 * sum / 7, 1e-6));  // each row has the same weight
   }
   for (std::int64_t i = 0; i < rows.size(); ++i) CHECK(results[4].as_double(i) == 2 * rows.as_double(i));
-  // Whole, each of the three shards gets all rows.
+  // Without a split, each of the three shards gets all rows.
   CHECK_THAT(f(rows, 1.F)[0].as_double(0), Catch::Matchers::WithinAbs(results[0].as_double(0), 1e-5));
   CHECK_THAT(f.function().placement(), contains("(ordered_add): cpu1"));
   CHECK_THAT(error_of<ct::ValueError>([&] { f(nn::PerReplica<Array>({rows, rows}), 1.F); }),
@@ -297,7 +297,7 @@ TEST_CASE("C2.7b a dataset in parts, whose sizes differ by 1 at most") {
 TEST_CASE("C2.9 C5.1 C5.4 fit gives the same bits on 1, 2 and 4 devices, uneven and empty shards included") {
   const Machine machine = GENERATE(from_range(machines()));
   const ct::change_flags flags{machine.flag};
-  // Batches of 8, 8 and 3 rows: the last one leaves a shard without any.
+  // Batches of 8, 8 and 3 rows: one shard of the last one has no rows.
   const Array x = numbers({19, 6}, 7), y = classes_of(x, 3);
   struct Result {
     std::vector<Array> weights;
@@ -329,8 +329,8 @@ TEST_CASE("C2.9 C5.1 C5.4 fit gives the same bits on 1, 2 and 4 devices, uneven 
   CHECK(one.logs == two.logs);
   CHECK(one.logs == four.logs);
 
-  // Without statistics of batches and random numbers, a training of one shard is the same but for rounding. Adam
-  // divides by the size of gradients: where these are rounding, so are its steps.
+  // Without statistics of batches and random numbers, a training of one shard is the same except for rounding. Adam
+  // divides by the size of gradients: if these consist of rounding errors, so do its steps.
   const Result whole = train(machine.first(1), 1, plain_model), parts = train(machine.first(2), 2, plain_model);
   CHECK(largest_difference(whole.weights, parts.weights) < 1e-4);
   REQUIRE(whole.logs.size() == parts.logs.size());
@@ -375,7 +375,7 @@ TEST_CASE("a step sends each device its rows, and gradients in buckets; no weigh
   const Machine machine = GENERATE(from_range(machines()));
   const ct::change_flags flags{machine.flag};
   const Array x = numbers({8, 6}, 7), y = classes_of(x, 3);
-  // All gradients at once, or each by itself.
+  // All gradients at once, or each separately.
   const auto bucket = GENERATE(std::size_t{1} << 20, std::size_t{1});
   const nn::MirroredStrategy strategy(machine.first(2), {.bucket_bytes = bucket});
   const auto scope = strategy.scope();
@@ -391,7 +391,7 @@ TEST_CASE("a step sends each device its rows, and gradients in buckets; no weigh
     CHECK(sent.kind != ct::TransferInfo::Kind::shared);  // no weight, no state of the optimizer
     CHECK(sent.kind != ct::TransferInfo::Kind::constant);
     if (sent.kind == ct::TransferInfo::Kind::input) {
-      // The second device gets rows 4 to 7 and no others.
+      // The second device gets rows 4 to 7 only.
       CHECK(sent.to == (sent.what.ends_with("/0") ? machine.first(1)[0] : second));
       arguments += sent.bytes;
     }
@@ -406,7 +406,8 @@ TEST_CASE("a step sends each device its rows, and gradients in buckets; no weigh
   }
   const std::size_t rows = machine.device == "cpu" ? 4 : 8;  // the first part of the host has its rows already
   CHECK(arguments == rows * (6 * 4 + 4));
-  // Both ways the gradients of 8 * 6 + 8 + 3 * 8 + 3 numbers, and to the main device the counts of loss and accuracy.
+  // In both directions the gradients of 8 * 6 + 8 + 3 * 8 + 3 numbers, and to the main device the counts of loss and
+  // accuracy.
   CHECK(bytes_of(step, ct::TransferInfo::Kind::value) == 2 * 83 * 4 + 4 * 8);
   CHECK(gradients == (bucket > 1 ? 2 : 8));
   CHECK(values == gradients + 1);
@@ -428,7 +429,8 @@ TEST_CASE("of more than two devices each adds up a piece of large gradients") {
     model.train_on_batch({{x}, {y}});
     model.train_on_batch({{x}, {y}});
     CHECK(copies_agree(model));
-    // Of 9363 numbers, 9000 of them in one array. A device sends 3 of 4 pieces twice; small ones whole to 3 others.
+    // Of 9363 numbers, 9000 are in one array. A device sends 3 of 4 pieces of it twice; it sends small arrays whole to
+    // 3 others.
     const std::size_t counts = static_cast<std::size_t>(devices - 1) * 2 * 8;
     const std::size_t values = bytes_of(model.train_function(), ct::TransferInfo::Kind::value) - counts;
     if (devices == 2) CHECK(values == std::size_t{2} * 4 * 9363);
@@ -444,7 +446,7 @@ TEST_CASE("of more than two devices each adds up a piece of large gradients") {
 }
 
 TEST_CASE("gradients of last layers are sent while those of first ones are computed") {
-  // In the order of the plan; lanes run what does not wait at the same time (test_lanes.cpp).
+  // In the order of the plan; lanes run independent work at the same time (test_lanes.cpp).
   const ct::change_flags flags{"logical_devices=cpu:2,device_threads=off"};
   const Array x = numbers({8, 64}, 7), y = classes_of(x, 3);
   const auto train = [&](const nn::MirroredOptions& options) {
@@ -469,7 +471,7 @@ TEST_CASE("gradients of last layers are sent while those of first ones are compu
     REQUIRE(found != events.end());
     return found - events.begin();
   };
-  std::ptrdiff_t product = 0;  // the last one: of the first layer's gradient
+  std::ptrdiff_t product = 0;  // the last one: for the first layer's gradient
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (events[i].what == "product") product = static_cast<std::ptrdiff_t>(i);
   }
@@ -518,7 +520,7 @@ TEST_CASE("C5.2 a parallel model shares its template's weights and gives its res
   CHECK(same_bits(parallel.get_weights(), model.get_weights()));
   CHECK_FALSE(model.predict(x).same_bits(before));
   CHECK(model.predict(x).same_bits(parallel.predict(x)));
-  // And back: what the template is told, the copies know.
+  // The reverse: the copies get values that are set in the template.
   std::vector<Array> others;
   for (const Array& weight : model.get_weights()) others.push_back(Array::full(DType::float32, weight.shape(), 0.25));
   model.set_weights(others);
@@ -561,7 +563,7 @@ TEST_CASE("C5.3 C5.4 C5.8 fit of 256 samples on eight devices, with its callback
   CHECK(history.logs.size() == 20);
   CHECK(batches == std::vector<std::int64_t>(20, 3));
   CHECK(history.logs.back()["loss"] < history.logs.front()["loss"]);
-  // The last batch of 88 rows goes in parts of 11; those in front of it, of 256, in parts of 32.
+  // The last batch of 88 rows has parts of 11; earlier batches, of 256, have parts of 32.
   std::size_t sent = 0;
   for (const ct::TransferInfo& one : parallel.train_function().transfers()) {
     if (one.kind != ct::TransferInfo::Kind::input) continue;
@@ -569,7 +571,7 @@ TEST_CASE("C5.3 C5.4 C5.8 fit of 256 samples on eight devices, with its callback
     CHECK(one.bytes == (one.what.starts_with("input") ? std::size_t{11} * 6 * 4 : std::size_t{11} * 3 * 4));
   }
   CHECK(sent == 14);
-  // As one device has it: 32 samples each, counted rightly.
+  // As on one device: 32 samples each, with correct counts.
   nn::Sequential single = plain_model();
   single.compile({.loss = "categorical_crossentropy", .optimizer = "rmsprop", .metrics = {"accuracy"}});
   const nn::History alone = single.fit(x, hot, epochs(20, 256));
@@ -620,7 +622,7 @@ TEST_CASE("C5.5 a parallel model and its template are saved as the same file; ch
     CHECK(bytes == bytes_in(folder / (std::string("parallel") + kind)));
   }
   parallel.save_checkpoint(folder / "two.safetensors");
-  // A training on other devices goes on with the same bits.
+  // A training on other devices continues with the same bits.
   const auto resumed = [&](const std::vector<std::string>& devices, std::size_t shards, std::string& warning) {
     const nn::MirroredStrategy strategy(devices, {.shards = shards});
     const auto scope = strategy.scope();
@@ -653,7 +655,7 @@ TEST_CASE("functions made before a copy was there update it too") {
   const Array x = numbers({8, 6}, 7), y = classes_of(x, 3);
   nn::Sequential model = plain_model();
   model.compile(classifier());
-  model.train_on_batch({{x}, {y}});  // its function knows of no copies
+  model.train_on_batch({{x}, {y}});  // its function has no copies
   nn::Model parallel = nn::multi_gpu_model(model, std::vector<std::string>{"cpu", "cpu1"});
   parallel.compile(classifier());
   parallel.train_on_batch({{x}, {y}});
@@ -663,7 +665,7 @@ TEST_CASE("functions made before a copy was there update it too") {
   for (const nn::Model& one : {nn::Model(model), parallel, others, parallel, nn::Model(model)}) {
     nn::Model(one).train_on_batch({{x}, {y}});
     CHECK(copies_agree(model));
-    CHECK(model.weights()[0].copies().size() == 2);  // it lies on the first device of both itself
+    CHECK(model.weights()[0].copies().size() == 2);  // its main copy is on the first device of both strategies
     CHECK(largest_difference({model.predict(x)}, {parallel.predict(x)}) < 1e-6);
     CHECK(largest_difference({model.predict(x)}, {others.predict(x)}) < 1e-6);
   }
@@ -738,7 +740,7 @@ TEST_CASE("C5.4 losses that are sums, or means over what a mask lets count, are 
         return nn::Sequential{nn::Dense(4, {.kernel_regularizer = nn::l2(0.1), .input_shape = {6}}), nn::Dense(2)};
       },
       sum, numbers({17, 6}, 1), numbers({17, 2}, 2));
-  // Steps of zeros do not count; most that do are in the first shard of the first batch.
+  // Steps of zeros do not count; most of the others are in the first shard of the first batch.
   Array steps = Array::zeros(DType::int32, {17, 5});
   for (std::int64_t i = 0; i < 17; ++i) {
     for (std::int64_t k = 0; k < (i < 3 ? 5 : i % 3); ++k)
@@ -832,7 +834,7 @@ TEST_CASE("a strategy says what is wrong") {
   learn(strategy.split(Array::full(DType::float32, {3, 6}, 1)));
   CHECK_THAT(w.get_value().as_double(0), Catch::Matchers::WithinAbs(before.as_double(0) - 0.03, 1e-6));
   CHECK(sgd.iterations() == 1);
-  // And of no function that is asked for something.
+  // And of no function that has another output.
   const auto doubled = strategy.run([](ct::Variable part) { return part * 2.F; }, {x});
   strategy.function({x}, strategy.gather(doubled))(strategy.split(Array::full(DType::float32, {3, 6}, 1)));
   CHECK(sgd.iterations() == 1);

@@ -10,7 +10,7 @@
 
 namespace croton_test {
 
-/// What the first two calls of a function of one draw give, with floatX and seed 234 (MRG: 42).
+/// Results of the first two calls of a function with one draw, with floatX and seed 234 (MRG: 42).
 struct TheanoDraw {
   std::string_view name;
   croton::DType float_x, dtype;

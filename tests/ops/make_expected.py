@@ -100,7 +100,7 @@ BINARY = {
                                   (0.75, 2000.0)]),
 }
 
-# Small and large orders, both sides of the seams of the methods, tails.
+# Small and large orders, both sides of the limits between methods, tails.
 INCOMPLETE = [(1e-30, 1e-5), (1e-10, 0.5), (1e-5, 0.1), (0.05, 0.75), (0.5, 0.5), (0.75, 1e-5), (0.75, 1.25), (0.5, 12.5), (1.0, 1.0),
               (1.0, 2.0), (2.5, 0.1), (2.5, 3.0), (2.5, 7.5), (9.75, 10.0), (10.0, 7.5), (12.5, 20.25), (60.25, 60.25), (60.25, 100.5),
               (100.5, 60.25), (100.5, 12.5)]
@@ -169,7 +169,7 @@ INTEGER |= {
     "logical_xor": lambda a, b: int((a != 0) != (b != 0)),
 }
 
-# What IEEE 754 or C99 annex F says, or, for // and %, what Python does.
+# Values by IEEE 754 or C99 annex F, or, for // and %, by Python.
 SPECIAL_UNARY = [
     ("exp", INF, INF), ("exp", -INF, 0.0), ("exp", NAN, NAN), ("exp", 1000.0, INF), ("expm1", -INF, -1.0), ("expm1", -0.0, -0.0),
     ("log", 0.0, -INF), ("log", -1.0, NAN), ("log", INF, INF), ("log1p", -1.0, -INF), ("log1p", -0.0, -0.0), ("log1p", -2.0, NAN),
@@ -230,13 +230,13 @@ SPECIAL_BINARY += [
 
 
 def like(x, value):
-    """mpmath knows no -0: rounding to an integer keeps the sign."""
+    """mpmath has no -0: rounding to an integer keeps the sign."""
     value = float(value)
     return math.copysign(value, float(x)) if value == 0 else value
 
 
 def inverse_erfc(x):
-    """By the inverse of erf in as many digits as 1 - x needs."""
+    """By the inverse of erf with as many digits as 1 - x needs."""
     with mpmath.workdps(400):
         return mpmath.erfinv(1 - x)
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+# !/usr/bin/env python3
 """Writes expected_complex.hpp: values of the elementwise functions of complex numbers, by NumPy.
 
 Run it again after adding a function, and commit the result:
@@ -33,7 +33,7 @@ BINARY = {
     "neq": (np.not_equal, PAIRS + [(a, a) for a in POINTS[:4]]),
 }
 
-# What NumPy, or else annex G of C99, says at zeros, infinities and nans.
+# Values by NumPy, or by annex G of C99, at zeros, infinities and nans.
 SPECIAL_UNARY = [
     ("abs", complex(INF, NAN)), ("abs", complex(NAN, -INF)), ("abs", complex(3e300, 4e300)), ("abs", complex(3e-310, 4e-310)),
     ("sgn", complex(INF, 1)), ("sgn", complex(2, -INF)), ("sgn", complex(INF, INF)), ("sgn", complex(NAN, 1)),

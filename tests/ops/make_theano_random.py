@@ -1,5 +1,5 @@
-#!/usr/bin/env python3
-"""Writes expected_theano_random.hpp: what Theano's two kinds of random streams draw, by each of their methods.
+# !/usr/bin/env python3
+"""Writes expected_theano_random.hpp: the draws of Theano's two kinds of random streams, by each of their methods.
 
 It needs Theano 1.0.5 (so a Python up to 3.9, NumPy 1.19 and a C++ compiler). Run it again after a change, and commit
 the result:
@@ -23,7 +23,7 @@ HEAD = """// Made by make_theano_random.py; do not edit. The values are those of
 
 namespace croton_test {{
 
-/// What the first two calls of a function of one draw give, with floatX and seed 234 (MRG: 42).
+/// Results of the first two calls of a function with one draw, with floatX and seed 234 (MRG: 42).
 struct TheanoDraw {{
   std::string_view name;
   croton::DType float_x, dtype;
@@ -104,7 +104,7 @@ def draws(np, tensor):
 
 
 def rows_of_one(float_x):
-    # Theano lets its compiler fuse products and sums, which depends on the processor; here it may not.
+    # Theano lets its compiler fuse products and sums, which depends on the processor; here this is disabled.
     flags = ",device=cpu,blas.ldflags=,gcc.cxxflags=-ffp-contract=off,floatX=" + float_x
     os.environ["THEANO_FLAGS"] = os.environ.get("THEANO_FLAGS", "") + flags
     import warnings

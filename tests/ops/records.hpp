@@ -1,7 +1,7 @@
 // Records of the tests of operations, for docs/use/ops.md (tools/op_page.py defines their format): the ops that were
 // part of programs whose calls gave results, on which back-ends, for which dtypes. The environment variable
-// CROTON_OP_RECORDS names the file; it is written when the program ends. Nothing here knows whether results were right:
-// a wrong one fails the program, and ctest then does not read its records.
+// CROTON_OP_RECORDS names the file; it is written when the program ends. Records do not say whether results were right:
+// a wrong result fails the program, and ctest then does not read its records.
 #pragma once
 
 #include <croton/croton.hpp>
@@ -25,8 +25,8 @@ namespace croton_test {
 /// Ops, each with the dtype of its first operand.
 using Ops = std::set<std::pair<const croton::expr::Op*, croton::DType>>;
 
-/// The ops of the registry below `outputs` that depend on an input: what depends on none may be known when the program
-/// is compiled.
+/// The ops of the registry below `outputs` that depend on an input: the others may be evaluated when the program is
+/// compiled.
 inline Ops ops_of(const std::vector<croton::Variable>& outputs) {
   Ops found;
   std::unordered_set<const croton::builder::Node*> depends;
@@ -42,7 +42,7 @@ inline Ops ops_of(const std::vector<croton::Variable>& outputs) {
   return found;
 }
 
-/// Whether the gradient of some result of the op can be other than nothing: comparisons give no floats.
+/// Whether the gradient of some result of the op can be nonzero: comparisons give no floats.
 inline bool differentiable(const croton::expr::Op& op) {
   if (op.gradient == nullptr || op.kind != croton::expr::Kind::Map) return op.gradient != nullptr;
   try {
@@ -62,7 +62,7 @@ class Records {
   Records(const Records&) = delete;
   Records& operator=(const Records&) = delete;
 
-  /// `ops` did `what` under the flags that hold now.
+  /// Records that `ops` did `what` under the current flags.
   void add(const Ops& ops, const std::string& what, int count = 1) {
     if (path_.empty()) return;
     const std::string device = croton::flag("device"), backend = device == "auto" ? croton::flag("mode") : device;
@@ -89,7 +89,7 @@ class Records {
   std::set<std::string> lines_;
 };
 
-/// Whether nan or an infinity is among the values of an argument.
+/// Whether the values of an argument contain nan or an infinity.
 template <class T>
 bool holds_special(const T&) {
   return false;
@@ -102,7 +102,7 @@ inline bool holds_special(const croton::Array& array) {
   return false;
 }
 
-/// The error that ct::verify_grad finds; leaves records.
+/// The error of ct::verify_grad; writes records.
 inline double grad_error(const std::function<croton::Variable(const std::vector<croton::Variable>&)>& f,
                          const std::vector<croton::Array>& points, int order = 1, std::uint64_t seed = 1) {
   std::vector<croton::Variable> x;
@@ -117,7 +117,7 @@ inline double grad_error(const std::function<croton::Variable(const std::vector<
     Records::all().add(with_gradient, "gradient", times);
   };
   add(ops_of({y}), order);
-  if (order == 2 && !is_complex(y.dtype())) {  // the gradient was itself differentiated, once
+  if (order == 2 && !is_complex(y.dtype())) {  // the gradient was differentiated again
     std::erase_if(x, [](const croton::Variable& v) { return is_discrete(v.dtype()); });
     add(ops_of(croton::grad(croton::sum(y), x, {.disconnected_inputs = croton::Disconnected::ignore})), 1);
   }

@@ -25,12 +25,12 @@ using ct::Sizes;
 using ct::Variable;
 using ct::expr::Scalar;
 
-/// All dtypes of elementwise work: no complex numbers.
+/// All dtypes of elementwise work, without complex numbers.
 inline const std::vector<DType> real_dtypes = {
     DType::bool_,  DType::int8,   DType::int16,   DType::int32,    DType::int64,   DType::uint8,  DType::uint16,
     DType::uint32, DType::uint64, DType::float16, DType::bfloat16, DType::float32, DType::float64};
 
-/// A function whose flags hold during its calls too: that is when `device` is read. Calls leave records.
+/// A function whose flags also hold during its calls, because calls read `device`. Calls write records.
 class Compiled {
  public:
   Compiled(ct::Function function, std::string settings, Ops ops)
@@ -91,7 +91,7 @@ inline Scalar scalar_at(const Array& plain, std::int64_t at) {
   }
 }
 
-/// The width of the last place of `dtype` at `x`, denormals included.
+/// The size of the last place of `dtype` at `x`, denormals included.
 inline double ulp_at(double x, DType dtype) {
   struct Format {
     int digits, min_exponent, max_exponent;
@@ -109,7 +109,7 @@ inline double ulp_at(double x, DType dtype) {
 /// 0 for equal values (nan equals nan; zeros of different sign differ by `zero_sign`), else the distance in ULP of the
 /// dtype.
 inline double distance(const Scalar& got, const Scalar& wanted, DType dtype, double zero_sign = 1e30) {
-  if (is_complex(dtype)) {  // the larger one of the parts
+  if (is_complex(dtype)) {  // the larger distance of the parts
     const DType part = dtype == DType::complex64 ? DType::float32 : DType::float64;
     const auto of = [&](double a, double b) {
       return distance(Scalar::of_double(a, part), Scalar::of_double(b, part), part, zero_sign);
@@ -131,12 +131,12 @@ inline double distance(const Scalar& got, const Scalar& wanted, DType dtype, dou
          (std::isinf(a) || std::isinf(b) ? 1 : 0);
 }
 
-/// Equal bits, where any nan equals any nan: the sign and payload of a new nan are the processor's.
+/// Equal bits, except that all nans are equal: the sign and payload of a new nan depend on the processor.
 inline bool same_bits(const Array& a, const Array& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
   const Array x = a.copy(), y = b.copy();
   if (x.same_bits(y)) return true;
-  if (is_complex(x.dtype())) {  // part by part
+  if (is_complex(x.dtype())) {  // each part separately
     const DType part = x.dtype() == DType::complex64 ? DType::float32 : DType::float64;
     const Sizes parts = {2 * x.size()};
     return same_bits(Array::view_of(x.raw(), part, parts), Array::view_of(y.raw(), part, parts));
@@ -152,7 +152,7 @@ inline bool same_bits(const Array& a, const Array& b) {
   return true;
 }
 
-/// The values that break things, for each kind of dtype.
+/// Difficult values, for each kind of dtype.
 inline std::vector<double> awkward_floats(DType dtype) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
   std::vector<double> v = {nan,  inf, -inf, 0.0,   -0.0,  1,    -1,    2,       -2,      3,    0.5,
@@ -228,7 +228,7 @@ struct Layout {
   Array array;
 };
 
-/// The same matrix in memory in every awkward way: transposed, turned around, with gaps, read-only, unaligned.
+/// The same matrix in every awkward memory layout: transposed, reversed, with gaps, read-only, unaligned.
 inline std::vector<Layout> layouts_of(const Array& matrix) {
   const std::int64_t rows = matrix.shape(0), columns = matrix.shape(1);
   std::vector<Layout> all = {{"C order", matrix.copy()}};

@@ -42,7 +42,7 @@ Array by_letters(const std::string& left, const Array& a, const std::string& rig
   return out;
 }
 
-/// Small whole numbers, so that every dtype and every order of adding up gives the same.
+/// Small whole numbers, so that every dtype and every order of additions gives the same result.
 Array whole(DType dtype, const Sizes& shape, std::uint64_t seed) {
   const double low = is_unsigned_int(dtype) || is_bool(dtype) ? 0 : -2;
   const Array numbers = Array::uniform(DType::float64, shape, seed, low, 2.99);
@@ -97,7 +97,7 @@ TEST_CASE("matmul broadcasts what is in front of the matrices", "[ops]") {
   const std::string mode = GENERATE(from_range(modes));
   const DType dtype = GENERATE(DType::float32, DType::int64);
   CAPTURE(mode, ct::name_of(dtype));
-  // A dot stands for a stated size of 1.
+  // A letter '.' is an axis with a declared size of 1.
   struct Row {
     std::string left, right, result;
   };
@@ -117,7 +117,7 @@ TEST_CASE("matmul broadcasts what is in front of the matrices", "[ops]") {
       };
       const Variable a = typed(row.left, "a"), b = typed(row.right, "b");
       const Array x = whole(dtype, of_letters(row.left, sizes), 1), y = whole(dtype, of_letters(row.right, sizes), 2);
-      // Without the axes of size 1, whose letters would not be told apart.
+      // Without the axes of size 1, whose letters would be ambiguous.
       const auto plain = [&](std::string letters) {
         std::erase(letters, '.');
         return letters;
@@ -258,7 +258,7 @@ TEST_CASE("half precision adds up in float32", "[ops]") {
   const std::string mode = GENERATE(from_range(modes));
   const DType dtype = GENERATE(DType::float16, DType::bfloat16);
   const Variable a = input(dtype, 3, "a"), b = input(dtype, 3, "b");
-  // 4096 ones are beyond where either could count by ones.
+  // 4096 ones exceed the number up to which either dtype could count by ones.
   const Array ones = Array::full(dtype, {2, 1, 4096}, 1), column = Array::full(dtype, {2, 4096, 1}, 1);
   const Array r = compile(mode, {a, b}, {ct::batched_dot(a, b)})(ones, column)[0];
   CHECK(r.dtype() == dtype);

@@ -33,7 +33,7 @@ TEST_CASE("a loop made again computes the same and has gradients") {
   const auto loop = ct::scan([&](const Variables& in) { return ct::Step(in[1] * in[2] + in[0]); }, {x},
                              {ct::OutputInfo(ct::constant(0.f))}, {w});
   const Variable last = loop.outputs[0][-1];
-  Variable node = last;  // behind what reads its last row
+  Variable node = last;  // after the node that reads its last row
   while (ct::application(node)->op != "loop") node = ct::application(node)->inputs[0];
   const auto made = ct::application(node, true);
   REQUIRE(made->body);

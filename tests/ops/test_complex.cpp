@@ -54,7 +54,7 @@ std::vector<Complex> special_points() {
 bool is_finite(Complex z) { return std::isfinite(z.real()) && std::isfinite(z.imag()); }
 
 /// The distance relative to |wanted| in units of 2^-23 (2^-52). Where a part is not finite, both are compared by kind:
-/// annex G leaves signs of zeros and infinities beside a nan open.
+/// annex G does not determine the signs of zeros and of infinities next to a nan.
 double error(Complex got, Complex wanted, DType dtype) {
   const bool single = dtype == DType::complex64 || dtype == DType::float32;
   if (is_finite(wanted) && is_finite(got)) {
@@ -71,7 +71,7 @@ double error(Complex got, Complex wanted, DType dtype) {
 
 Complex at(const Array& array, std::int64_t i) { return array.as_complex(i); }
 
-/// The worst error of `got` against `wanted(i)`.
+/// The largest error of `got` compared with `wanted(i)`.
 template <class Wanted>
 double worst(const Array& got, Wanted wanted) {
   double result = 0;
@@ -89,7 +89,7 @@ double tolerance(std::string_view op, DType dtype) {
   return dtype == DType::complex64 ? 4 : 8;
 }
 
-/// Functions of the graph, compiled for one back-end, of one vector.
+/// Functions of one vector, compiled for one back-end.
 Array run(const std::string& mode, const Variable& x, const Variable& y, const Array& value) {
   return compile(mode, {x}, {y})(value)[0];
 }
@@ -111,7 +111,7 @@ TEST_CASE("references of complex functions are NumPy's", "[ops]") {
   };
   for (const ExpectedComplexUnary& row : expected_complex_unary) check(row.op, {row.z}, row.value);
   for (const ExpectedComplexBinary& row : expected_complex_binary) check(row.op, {row.a, row.b}, row.value);
-  // Those that are tested by their own properties below.
+  // Functions whose properties are tested below.
   const std::set<std::string_view> elsewhere = {"where",   "arcsin",  "arccos",  "arctan",
                                                 "arcsinh", "arccosh", "arctanh", "isfinite"};
   for (const expr::Op* op : expr::all_ops()) {
@@ -183,8 +183,7 @@ TEST_CASE("elementwise ops of complex numbers, compiled", "[ops]") {
           INFO(ops[k]->name << ": the CPU and every GPU must give the same bits");
           CHECK(same_bits(results[k], on_gpu[k]));
         }
-        if (!finite && ops[k]->name == "pow")
-          continue;  // NumPy's rules for infinite bases differ from machine to machine
+        if (!finite && ops[k]->name == "pow") continue;  // NumPy's rules for infinite bases depend on the machine
         const auto types = ops[k]->map->types(std::vector<DType>(static_cast<std::size_t>(ops[k]->arity), dtype));
         for (std::int64_t i = 0; i < results[k].size(); ++i) {
           std::vector<Scalar> values;
@@ -458,7 +457,7 @@ TEST_CASE("the gradient of a complex variable is dC/dx + i dC/dy", "[ops]") {
   CHECK(worst(gradient(ct::sum(ct::abs(z))), [&](auto i) { return at(values, i) / std::abs(at(values, i)); }) <= 4);
   CHECK(gradient(ct::sum(ct::real(z))).equals(complexes({1, 1, 1})));
   CHECK(gradient(ct::sum(ct::imag(z))).equals(complexes({{0, 1}, {0, 1}, {0, 1}})));
-  // A real variable beside a complex one has a real gradient.
+  // A real variable next to a complex one has a real gradient.
   const auto x = ct::dvector("x");
   const auto g = ct::grad(ct::sum(ct::real(x * z)), x);
   CHECK(g.dtype() == DType::float64);
@@ -466,7 +465,7 @@ TEST_CASE("the gradient of a complex variable is dC/dx + i dC/dy", "[ops]") {
   const auto v = ct::zvector("v");
   const auto lop = compile(mode, {z, v}, {ct::Lop(ct::sqr(z), z, v)})(values, complexes({1, {0, 1}, 2}))[0];
   CHECK(lop.all_close(complexes({{2, -4}, {0.5, -1}, {12, 16}}), 1e-12));  // v conj(2 z)
-  // What is read, or written, at several positions.
+  // Elements that are read, or written, several times.
   const auto rows = ct::constant(Array{std::int64_t{0}, std::int64_t{1}, std::int64_t{1}});
   CHECK(worst(gradient(ct::sum(ct::real(ct::sqr(z[rows])))), [&](auto i) {
           return std::array{2.0, 4.0, 0.0}[static_cast<std::size_t>(i)] * std::conj(at(values, i));
@@ -597,7 +596,7 @@ TEST_CASE("complex quotients of the largest numbers, and arctanh beside 1", "[op
 TEST_CASE("complex constants are folded, printed and read back", "[ops]") {
   const auto z = ct::zvector("z");
   const Complex i(0, 1);
-  // Neither an imaginary unit is a zero nor one of its kind a one.
+  // Rules for ones and zeros do not apply to the imaginary unit.
   const std::vector<Variable> outputs = {z + i,
                                          z * i,
                                          z * 1,
@@ -620,7 +619,7 @@ TEST_CASE("complex constants are folded, printed and read back", "[ops]") {
   CHECK(fast[1].equals(complexes({{-2, 1}, {-0.5, -3}, {-9, 0.25}})));
   CHECK(fast[2].equals(values));
   CHECK(fast[4].equals(complexes({{1, 4}, {-3, 2.5}, {0.25, 11}})));
-  CHECK(at(fast[10], 2).imag() < 3.15);  // log(exp(z)) is not z: the branch counts
+  CHECK(at(fast[10], 2).imag() < 3.15);  // log(exp(z)) is not z: the branch matters
 
   const std::string text =
       "z: c128[n] = input\n"
@@ -670,7 +669,7 @@ TEST_CASE("complex shared variables, updates and arguments", "[ops]") {
   w.set_value(Array{3.f, 4.f});
   CHECK(w.get_value().equals(complexes({3, 4}, DType::complex64)));
   CHECK_THROWS_AS(w.set_value(complexes({3, 4})), ct::TypeError);
-  // Real arguments are taken, complex128 for complex64 only as a plain number, complex ones for real ones never.
+  // Real arguments are accepted; complex128 for complex64 only as a plain number; complex ones for real ones never.
   CHECK(at(f(Array{1.f, 2.f}, 2.0).only(), 0) == Complex(22, 0));
   CHECK_THROWS_AS(f(complexes({1, 2}), Complex(1)), ct::TypeError);
   const auto c = ct::cscalar("c");
@@ -733,7 +732,7 @@ TEST_CASE("running products, sinc and float_power of complex numbers", "[ops]") 
     for (std::int64_t k = i % 4; k <= i; k += 4) column *= a.as_complex(k);
     CHECK(std::abs(r[0].as_complex(i) - column) <= close * std::abs(column));
   }
-  // Several parts of a line, zeros, and near 0, where sin(pi z) / (pi z) is 1 - (pi z)^2 / 6.
+  // Several points of a line, zeros, and points near 0, where sin(pi z) / (pi z) is 1 - (pi z)^2 / 6.
   Array turning = Array::full(DType::float64, {1, 2500}, 0).astype(dtype).copy();
   for (std::int64_t i = 0; i < 2500; ++i) {
     if (dtype == DType::complex64) turning.at<std::complex<float>>(0, i) = {0, 1};

@@ -1,5 +1,5 @@
-// Kernels of the family `contract` (codegen_templates/contract.cuh): which graphs get one, and its results at sizes
-// around those of its tiles and chains, with the same bits on every device and for any number of threads.
+// Kernels of the family `contract` (codegen_templates/contract.cuh): which graphs have one, and its results at sizes
+// near those of its tiles and chains, with the same bits on every device and for any number of threads.
 #include "samples.hpp"
 
 #include <croton/convolution.hpp>
@@ -68,7 +68,7 @@ TEST_CASE("a convolution with bias and relu is one kernel, and nothing under its
   CHECK_THAT(f.plan(), contains("contract kernel") && !contains("temporary"));
   CHECK(f.kernels("cpu").size() == 1);
   CHECK(f.kernels("cuda:sm_90").size() == 1);
-  // Forwards the relu joins in; backwards the convolution's gradients are a contraction each.
+  // In the forward pass the relu is fused; in the backward pass each gradient of the convolution is a contraction.
   const ct::Function slopes = ct::function({x, w, b}, ct::grad(ct::sum(ct::sqr(y)), {x, w}));
   int contractions = 0;
   for (const auto& kernel : slopes.kernels("cpu")) contractions += kernel.name.starts_with("contract") ? 1 : 0;
@@ -111,7 +111,7 @@ TEST_CASE("contractions at sizes around their tiles and chains", "[ops]") {
     const Array a = numbers({s.batch, s.length, s.channels}, 1), b = numbers({s.window, s.channels, s.results}, 2);
     const ct::Outputs got = f(a, b);
     const Array wanted = plain_conv1d(a, b);
-    // Of n products below 1, summed in chains of 256: at most n (256 + n / 256) 2^-24, in practice its root.
+    // Error of n products below 1, summed in chains of 256: at most n (256 + n / 256) 2^-24, in practice its root.
     CHECK(farthest(got[0], wanted) <= 3e-6 * std::sqrt(1.0 + static_cast<double>(s.channels * s.window)));
     Array rectified = wanted.copy();
     for (double& v : rectified.data<double>()) v = 2 * std::max(v, 0.0);
@@ -137,7 +137,7 @@ TEST_CASE("contractions of other dtypes, layouts in memory, nan and inf", "[ops]
   CHECK(farthest(f(turned, b)[0].astype(DType::float64), plain_conv1d(turned.copy(), b)) <= tolerance);
   const Array mirrored = numbers({24, 18, 5}, 6, dtype).transpose({2, 0, 1});
   CHECK(farthest(f(a, mirrored)[0].astype(DType::float64), plain_conv1d(a, mirrored.copy())) <= tolerance);
-  // What is not a number stays in its own windows and columns: nothing is padded into a sum but zeros by zeros.
+  // A nan or infinity affects only its own windows and columns: padding adds only zeros times zeros to a sum.
   Array special = a.astype(DType::float64).copy(), filters = b.astype(DType::float64).copy();
   special.data<double>()[static_cast<std::size_t>(10 * 24 + 3)] = std::numeric_limits<double>::quiet_NaN();
   filters.data<double>()[7] = std::numeric_limits<double>::infinity();

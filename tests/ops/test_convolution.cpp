@@ -1,5 +1,5 @@
-// Convolutions and pooling on every back-end, against loops over an image that is padded first. Each option is compared
-// with NumPy in tests/oracle/table_convolution.py.
+// Convolutions and pooling on every back-end, against loops over a padded image. Each option is compared with NumPy in
+// tests/oracle/table_convolution.py.
 #include "samples.hpp"
 
 #include <croton/convolution.hpp>
@@ -80,7 +80,7 @@ void check_near(const Array& got, const Array& wanted, double tolerance = 1e-5) 
   CHECK(worst <= tolerance);
 }
 
-/// One of a batch.
+/// With a batch of one.
 Array at(const Array& batch, std::int64_t i) {
   return batch.slice(0, i, i + 1).copy().reshape(Sizes(batch.shape().begin() + 1, batch.shape().end()));
 }

@@ -1,4 +1,4 @@
-// Connectionist temporal classification against the sum over all that the steps of a sequence may say, in long double.
+// Connectionist temporal classification compared with the sum over all paths, in long double.
 #include "samples.hpp"
 
 #include <functional>
@@ -18,7 +18,7 @@ struct Sample {
   std::int64_t blank = 0;
 };
 
-/// The labels as a matrix of rows that are filled up with -1.
+/// The labels as a matrix whose rows are filled with -1.
 Array matrix_of(const std::vector<Longs>& rows, std::int64_t width) {
   Array result = Array::full(DType::int64, {static_cast<std::int64_t>(rows.size()), width}, -1);
   for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -28,7 +28,7 @@ Array matrix_of(const std::vector<Longs>& rows, std::int64_t width) {
   return result;
 }
 
-/// The cost of one sequence: every path is read and counts where it says the labels.
+/// The cost of one sequence: every path is read, and counts if it spells the labels.
 long double cost_by_all_paths(const Sample& sample, std::int64_t b) {
   const std::int64_t steps = sample.lengths[static_cast<std::size_t>(b)], classes = sample.activations.shape()[2];
   const std::int64_t sequences = sample.activations.shape()[1], blank = (sample.blank + classes) % classes;
@@ -119,7 +119,7 @@ TEST_CASE("ctc has the gradient of its value, and none where labels do not fit",
   };
   CHECK(grad_error(of_blank, {numbers({5, 4, 3}, 7)}, 1) < 1e-6);
 
-  // The last sequence has a label and no steps: an infinite cost, which leaves the others alone.
+  // The last sequence has a label and no steps: its cost is infinite, and does not affect the others.
   const Variable x = ct::dtensor3("x");
   const Variable cost = loss({x});
   const auto r = compile(mode, {x}, {cost, ct::grad(ct::sum(cost), x)})(numbers({5, 4, 3}, 8));
@@ -133,7 +133,7 @@ TEST_CASE("ctc has the gradient of its value, and none where labels do not fit",
         sum += g;
         size += std::abs(g);
       }
-      CHECK(std::abs(sum) < 1e-14);  // a softmax does not see what all classes have in common
+      CHECK(std::abs(sum) < 1e-14);  // a softmax does not depend on a common term of all classes
       CHECK((size > 0) == (t < std::vector{5, 4, 3, 0}[static_cast<std::size_t>(b)]));
     }
   }
@@ -162,14 +162,14 @@ TEST_CASE("ctc of long sequences and far activations", "[ctc]") {
     CHECK(worst < 1e-4 * size);
     CHECK(std::isfinite(worst));
   }
-  // nan in, nan out; the other sequence is as it was.
+  // nan in, nan out; the other sequence is unchanged.
   Array x = numbers({steps, 2, 5}, 10).astype(DType::float32);
   const double second = f(x, labels, lengths)[0].as_double(1);
   x.at<float>(3, 0, 1) = std::numeric_limits<float>::quiet_NaN();
   const auto r = f(x, labels, lengths);
   CHECK(std::isnan(r[0].as_double(0)));
   CHECK(r[0].as_double(1) == second);
-  // Behind the end of a sequence nothing is read.
+  // Nothing is read after the end of a sequence.
   const auto before = f(numbers({steps, 2, 5}, 10).astype(DType::float32), labels, lengths);
   x.at<float>(steps - 3, 1, 1) = std::numeric_limits<float>::quiet_NaN();
   const auto after = f(x, labels, lengths);
@@ -178,15 +178,15 @@ TEST_CASE("ctc of long sequences and far activations", "[ctc]") {
   for (std::int64_t i = 0; i < (steps - 7) * 10; ++i)
     same = same && (i % 10 < 5 || after[1].as_double(i) == before[1].as_double(i));
   CHECK(same);
-  // Steps that no path has passed have no part in a nan that comes later.
+  // Steps without a path have no part in a later nan.
   Array blanks = numbers({5, 1, 2}, 11).astype(DType::float32);
   blanks.at<float>(1, 0, 0) = -std::numeric_limits<float>::infinity();
   blanks.at<float>(3, 0, 0) = std::numeric_limits<float>::quiet_NaN();
   const auto late = f(blanks, matrix_of({{}}, 1), Array(Longs{5}));
   CHECK(std::isnan(late[0].as_double(0)));
   for (std::int64_t i = 0; i < 8; ++i) CHECK((i < 6 ? late[1].as_double(i) == 0 : std::isnan(late[1].as_double(i))));
-  // All paths have the huge logarithm of one step, and no digits beside it. Before that step their shares still add up
-  // to 1, so that the gradient by a class that none of them emits is its probability.
+  // All paths contain the huge logarithm of one step, and no other digits are left. Before that step their shares still
+  // add up to 1, so that the gradient with respect to a class that none of them emits is its probability.
   Array unlikely = Array::zeros(DType::float32, {5, 1, 4});
   unlikely.at<float>(3, 0, 3) = 1e38f;
   const auto shares = f(unlikely, matrix_of({{1}}, 1), Array(Longs{5}));

@@ -1,4 +1,4 @@
-// Every elementwise op of the table, for every dtype that it takes, as compiled CPU code and as CUDA text on the
+// Every elementwise op of the table, for every dtype that it accepts, as compiled CPU code and as CUDA text on the
 // simulated GPU: values against the op's own reference, the references against an independent table (expected.hpp),
 // awkward values, sizes and layouts, and equal bits on both devices.
 #include "expected.hpp"
@@ -24,14 +24,14 @@ std::vector<const expr::Op*> map_ops() {
   return result;
 }
 
-/// How far a result may be from the reference, in ULP of its dtype. What arithmetic gives exactly must be exact.
+/// The allowed distance of a result from the reference, in ULP of its dtype. Exact arithmetic must be exact.
 double tolerance(std::string_view op, DType computed) {
   // clang-format off
   static const std::map<std::string_view, double> transcendental = {
       {"pow", 4}, {"exp", 4}, {"exp2", 4}, {"expm1", 4}, {"log", 4}, {"log2", 4}, {"log10", 4}, {"log1p", 4}, {"rsqrt", 2},
       {"sin", 4}, {"cos", 4}, {"tan", 4}, {"sinh", 4}, {"cosh", 4}, {"tanh", 4}, {"erf", 4}, {"erfc", 4}, {"sigmoid", 4},
       {"softplus", 4},
-      {"floor_divide", 1},  // of large quotients: math.cuh and the reference round them at different widths
+      {"floor_divide", 1},  // for large quotients: math.cuh and the reference round them to different widths
       {"arcsin", 4}, {"arccos", 4}, {"arctan", 4}, {"arctan2", 4}, {"arcsinh", 4}, {"arccosh", 4}, {"arctanh", 4},
       {"deg2rad", 2}, {"rad2deg", 2}, {"sinc", 4}, {"cbrt", 2}, {"hypot", 2}, {"exp10", 4}, {"log1mexp", 4}, {"xlogx", 4},
       {"xlogy0", 4}, {"xlog1py", 4}, {"erfinv", 6}, {"erfcinv", 6}, {"erfcx", 4}, {"gamma", 8}, {"tri_gamma", 8},
@@ -60,19 +60,19 @@ std::optional<expr::MapInfo::Types> types_of(const expr::Op& op, const std::vect
 
 Scalar reference(const expr::Op& op, const std::vector<Scalar>& operands, const expr::MapInfo::Types& types) {
   std::vector<Scalar> cast = operands;
-  // The condition of `where` is tested, not computed with.
+  // The condition of `where` is only tested.
   for (std::size_t i = op.name == "where" ? 1 : 0; i < cast.size(); ++i) {
-    // float16 and bfloat16 operands are exact in the float32 that bodies compute in.
+    // float16 and bfloat16 operands are exact in the float32 in which bodies compute.
     cast[i] = cast[i].cast(types.operand);
   }
   return op.map->reference(cast, types.result);
 }
 
-/// The worst distance of `got` from the reference of `op`; says where in `note`.
+/// The largest distance of `got` from the reference of `op`; `note` gets its position.
 double worst_error(const expr::Op& op, const std::vector<Array>& operands, const expr::MapInfo::Types& types,
                    const Array& got, std::string& note) {
   double worst = 0;
-  // Which zero is larger is not defined by C and not kept by ours.
+  // C does not define which zero is larger, and Croton does not keep it.
   const double zero_sign = op.name == "maximum" || op.name == "minimum" ? 0 : 1e30;
   for (std::int64_t i = 0; i < got.size(); ++i) {
     std::vector<Scalar> values;
@@ -121,7 +121,7 @@ TEST_CASE("references of elementwise ops agree with an independent source", "[op
     CHECK(expr::op(row.op).map->reference(xy, DType::int8).i == row.value);
     seen.insert(row.op);
   }
-  // 0.1 is 5.55e-18 above a tenth; rounded twice the difference would be 0. In float32 it is 1.49e-9.
+  // 0.1 is 5.55e-18 above a tenth; with two roundings the difference would be 0. In float32 it is 1.49e-9.
   const auto fma_of = [](DType dtype) {
     const std::vector<Scalar> abc = {Scalar::of_double(0.1, dtype), Scalar::of_double(10, dtype),
                                      Scalar::of_double(-1, dtype)};
@@ -130,7 +130,7 @@ TEST_CASE("references of elementwise ops agree with an independent source", "[op
   CHECK(fma_of(DType::float64) == 5.551115123125783e-17);
   CHECK(fma_of(DType::float32) == 1.4901161193847656e-08);
   seen.insert("fma");
-  // A new row of the table needs rows there too; these few are their own definition.
+  // A new row of the table needs rows there too; these few define themselves.
   const std::set<std::string_view> plain = {"lt",
                                             "le",
                                             "gt",
@@ -260,7 +260,7 @@ void check_domains(DType dtype) {
   CAPTURE(ct::name_of(dtype));
   constexpr std::int64_t n = 2000;
   const std::vector<const expr::Op*> all = map_ops();
-  constexpr std::size_t group = 8;  // ops in one function: dozens of pointers in one loop compile slowly
+  constexpr std::size_t group = 8;  // number of ops in one function: dozens of pointers in one loop compile slowly
   for (std::size_t first = 0; first < all.size(); first += group) {
     std::vector<ct::In> ins;
     std::vector<const expr::Op*> ops;
@@ -316,7 +316,7 @@ TEST_CASE("operands of two dtypes", "[ops]") {
   for (const DType dtype : real_dtypes) {
     inputs.push_back(ct::vector(std::string(ct::name_of(dtype)), dtype));
     ins.emplace_back(inputs.back());
-    // Values that every dtype holds, and for integers their extremes.
+    // Values that every dtype has, and for integers their extremes.
     values.push_back(awkward_pairs(dtype, n).first);
   }
   const std::vector<ct::Argument> arguments(values.begin(), values.end());
@@ -450,7 +450,7 @@ TEST_CASE("inputs in every memory layout", "[ops]") {
         for (std::size_t k = 0; k < wanted.size(); ++k) CHECK(same_bits(got[k], wanted[k]));
       }
     }
-    // The layouts agree; and C order is right.
+    // The layouts agree, and C order is right.
     bool right = true;
     for (std::int64_t i = 0; i < a.size(); ++i) {
       const double p = a.as_double(i), q = b.as_double(i);
@@ -486,7 +486,7 @@ TEST_CASE("a fused chain gives the bits of its parts", "[ops]") {
   const std::string mode = GENERATE(from_range(compiled_backends()));
   const DType dtype = GENERATE(DType::float16, DType::bfloat16);
   const auto x = ct::vector("x", dtype);
-  // Casts are never removed: rounding to 16 bit between the steps happens where the graph says so, and only there.
+  // Casts are never removed: rounding to 16 bits between the steps occurs exactly where the graph has it.
   const auto rounded = ct::cast(ct::cast(ct::cast(x, DType::float32) * 1.1, dtype), DType::float32) - 1;
   const auto f = compile(mode, {x}, {rounded});
   const Array values = Array::uniform(dtype, {500}, 3, -4, 4);

@@ -1,6 +1,5 @@
-// The functions of <croton/elementwise.hpp> that the table test of test_elementwise.cpp does not reach: those that are
-// made of others, those with operands of two kinds, the absolute errors near zeros, gradients at edges, layouts,
-// errors.
+// The functions of <croton/elementwise.hpp> that the table test of test_elementwise.cpp does not reach: composed
+// functions, functions with operands of two kinds, the absolute errors near zeros, gradients at edges, layouts, errors.
 #include "samples.hpp"
 
 #include <numbers>
@@ -15,7 +14,7 @@ bool equal_or_nan(double a, double b) {
   return a == b ? std::signbit(a) == std::signbit(b) : std::isnan(a) && std::isnan(b);
 }
 
-/// Every element as wanted, sign of zero and nan included.
+/// Checks every element, with the sign of zero and nan.
 bool is(const Array& got, const std::vector<double>& wanted) {
   if (got.size() != static_cast<std::int64_t>(wanted.size())) return false;
   const Array plain = got.copy();
@@ -46,7 +45,7 @@ TEST_CASE("rounding to halves, decimals and integers", "[ops]") {
   CHECK(is(r[5], {0, -0.0, 2, -1, 1, -0.0}));
   const auto g = compile(mode, {x}, {ct::round(x, 2), ct::round(x, -1), ct::round(x, 0)});
   const auto s = g(Array{3.14159, -2.675, 15.0, 25.0, quiet_nan, inf});
-  CHECK(is(s[0], {3.14, -2.68, 15, 25, quiet_nan, inf}));  // -2.675 * 100 is -267.5 in binary: a half, to even
+  CHECK(is(s[0], {3.14, -2.68, 15, 25, quiet_nan, inf}));  // -2.675 * 100 is -267.5 in binary: half, to even
   CHECK(is(s[1], {0, -0.0, 20, 20, quiet_nan, inf}));
   CHECK(is(s[2], {3, -3, 15, 25, quiet_nan, inf}));
   const auto i = ct::ivector("i");
@@ -209,7 +208,7 @@ TEST_CASE("fill, float_power and neighbours of float32", "[ops]") {
 
 namespace {
 
-/// All float16 or bfloat16 numbers from their bits, the nans too.
+/// All float16 or bfloat16 numbers by their bits, with all nans.
 Array all_narrow(DType dtype, int every) {
   std::vector<std::uint16_t> bits;
   for (int b = 0; b < 65536; b += every) bits.push_back(static_cast<std::uint16_t>(b));
@@ -220,7 +219,7 @@ Array all_narrow(DType dtype, int every) {
   return Array::view_of(bits.data(), dtype, {static_cast<std::int64_t>(bits.size())}).copy();
 }
 
-/// What nextafter is by the bits: of numbers of one sign they count upwards with the magnitude.
+/// nextafter by the bits: for numbers of one sign they count upwards with the magnitude.
 double neighbour_by_bits(const Array& a, std::int64_t at, double y) {
   const double x = a.as_double(at);
   if (std::isnan(x) || std::isnan(y)) return quiet_nan;
@@ -252,7 +251,7 @@ TEST_CASE("neighbours of 16-bit floats", "[ops]") {
       wrong += !equal_or_nan(got.as_double(i), neighbour_by_bits(all, i, to));
     CHECK(wrong == 0);
   }
-  // Beside a wider number the wider type's neighbour is meant; a whole number counts as of x's type.
+  // With a wider operand the result is the wider type's neighbour; a whole number has x's type.
   CHECK(ct::nextafter(x, ct::fscalar("s")).dtype() == DType::float32);
   CHECK(ct::nextafter(x, 1).dtype() == dtype);
   CHECK(ct::grad(ct::sum(ct::nextafter(x, y)), x)
@@ -296,7 +295,7 @@ TEST_CASE("what is fused is rounded before its neighbours are looked for", "[ops
   // The squares are 1 + 2^-9 + 2^-20, 9 + 3 2^-8 + 2^-18, of which 9 + 2^-6 is the nearest, and 65536, which is inf.
   CHECK(is(r[0], {0x1p-10, 0x1p-7, quiet_nan}));
   CHECK(is(r[1], {1 + 0x1p-10, 9 + 0x1p-7, 65504}));
-  // A number beside a vector gets the sum of the gradients.
+  // A scalar next to a vector gets the sum of the gradients.
   const auto g = ct::grad(ct::sum(ct::nextafter(s, h) * ct::cast(ct::arange(3), DType::float16)), {s, h});
   const auto slopes =
       compile(mode, {s, h}, g)(Array(0.5).astype(DType::float16), Array{0., 1., 2.}.astype(DType::float16));
@@ -353,7 +352,7 @@ TEST_CASE("absolute errors where functions have zeros", "[ops]") {
       const long double unit = k < 2 ? 0.5L : std::fmax(1.0L, std::fabs(k < 4 ? larger : p));
       worst[k] = std::max(worst[k], static_cast<double>(std::fabs(r[k].as_double(i) - wanted[k]) / unit));
     }
-    // psi(1 - x) - psi(x) = pi cot(pi x), and psi(x + 1) = psi(x) + 1 / x, are checked at the end.
+    // psi(1 - x) - psi(x) = pi cot(pi x) and psi(x + 1) = psi(x) + 1 / x are checked at the end.
   }
   for (std::size_t k = 0; k < 4; ++k) CHECK(worst[k] < 1e-15);
   CHECK(worst[4] < 4e-15);

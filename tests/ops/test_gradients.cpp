@@ -1,5 +1,5 @@
 // Gradients: every differentiable op against differences in double precision (a fifth of them to the second order), and
-// the conventions at kinks and special points, one by one.
+// each convention at kinks and special points.
 #include "samples.hpp"
 
 #include "builder/node.hpp"
@@ -31,7 +31,7 @@ Array real(const Sizes& shape, std::uint64_t seed, double low = -2, double high 
 std::vector<Case> elementwise_cases() {
   std::vector<Case> all;
   for (const expr::Op* op : expr::all_ops()) {
-    // Not differentiated by their order; they are in the other list.
+    // Not differentiated with respect to their order; they are in the other list.
     static const std::set<std::string_view> of_an_order{"polygamma", "gammainc", "gammaincc", "chi2sf",
                                                         "gamma_pdf", "jv",       "iv"};
     if (op->kind != expr::Kind::Map || op->name == "cast" || of_an_order.contains(op->name)) continue;
@@ -261,7 +261,7 @@ TEST_CASE("every op with a gradient is in the list above", "[ops]") {
       for (const croton::builder::Node* node : croton::builder::topological_order(roots)) seen.insert(node->op->name);
     }
   }
-  // These appear in gradients only, which the second order tests, or when others are expanded.
+  // These occur only in gradients, which the second order tests, or in expansions of others.
   const std::set<std::string_view> inner = {
       "softmax_grad",  "crossentropy_grad", "crossentropy_logits", "crossentropy_logits_grad",
       "checked_index", "subtensor_grad",    "max_or_lowest",       "gamma_pdf"};
@@ -278,7 +278,7 @@ TEST_CASE("every op with a gradient is in the list above", "[ops]") {
                                                 "grad_scale",
                                                 "undefined_grad",  // test_derivatives.cpp
                                                 "random_bits"};    // which has none
-  // Of whole numbers, in which nothing moves (test_random.cpp).
+  // Of whole numbers, which differences cannot test (test_random.cpp).
   const std::set<std::string_view> of_random_bits = {
       "philox_low",   "philox_high",    "unit32",           "unit64",         "normal32",       "normal64",
       "random_below", "bits_of_double", "sample_log_gamma", "sample_poisson", "sample_binomial"};
@@ -286,7 +286,7 @@ TEST_CASE("every op with a gradient is in the list above", "[ops]") {
     if (op->gradient == nullptr || inner.contains(op->name) || elsewhere.contains(op->name)) continue;
     if (op->kind == expr::Kind::Map && !seen.contains(op->name)) {
       if (of_random_bits.contains(op->name)) continue;
-      // Comparisons and bitwise ops give no floats: nothing to differentiate.
+      // Comparisons and bitwise ops give no floats: they have no derivative.
       const std::vector<DType> integers(static_cast<std::size_t>(op->arity), DType::int64);
       const bool takes_integers = op->name != "true_divide";
       if (takes_integers && !is_float(op->map->types(integers).result)) continue;
@@ -313,7 +313,7 @@ TEST_CASE("ops of gradients give on every back-end what the reference evaluator 
 
 TEST_CASE("verify_grad finds wrong gradients and refuses nonsense", "[ops]") {
   const ct::change_flags flags("mode=reference");
-  // A gradient that is cut is wrong on purpose: differences see the way through floor(x) + x only in part.
+  // A gradient that is cut differs on purpose: differences see only part of the path through floor(x) + x.
   const auto wrong = [](const Inputs& x) { return ct::cast(ct::floor(x[0] * 1e6), DType::float64) * 1e-6; };
   CHECK(ct::verify_grad(wrong, {Array{0.5, 0.7}}) > 0.5);
   const auto square = [](const Inputs& x) { return ct::sqr(x[0]); };
@@ -366,7 +366,7 @@ TEST_CASE("constants and connections", "[ops]") {
   CHECK(value(ct::grad(v * sq, v)) == 12);
   CHECK(value(ct::grad(v * sq, v, {.consider_constant = {sq}})) == 4);
   CHECK(value(ct::grad(v * sq, v, {.consider_constant = {v}})) == 12);  // listing the variable itself changes nothing
-  CHECK(value(ct::grad(v * sq, sq)) == 2);                              // of a variable inside
+  CHECK(value(ct::grad(v * sq, sq)) == 2);                              // with respect to an inner variable
   try {
     ct::grad(sq, w);
     FAIL("w is not connected");
@@ -379,7 +379,7 @@ TEST_CASE("constants and connections", "[ops]") {
   const auto zeros = compile(mode, {m, v}, {ct::grad(sq, m, {.disconnected_inputs = ct::Disconnected::ignore})})(
       Array::full(DType::float32, {2, 3}, 5), 1.f);
   CHECK(zeros[0].equals(Array::zeros(DType::float32, {2, 3})));
-  // Asked for twice: two results. By itself: 1.
+  // Requested twice: two results. With respect to itself: 1.
   const auto twice = ct::grad(sq * w, std::vector<Variable>{v, v, w});
   REQUIRE(twice.size() == 3);
   CHECK(value(twice[0]) == 12);

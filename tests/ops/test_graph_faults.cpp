@@ -104,7 +104,7 @@ TEST_CASE("constants of a product do not become infinite or 0", "[ops]") {
 }
 
 TEST_CASE("kernels are the same wherever inputs lie", "[ops]") {
-  // 16 bits are rounded where kernels end, so that other kernels would have other bits.
+  // 16-bit numbers are rounded at the ends of kernels, so that different kernels would give different bits.
   const Variable x = ct::matrix("x", DType::bfloat16);
   const Variable part = x[ct::slice(31, 9, -2)];
   const Variable slope = ct::grad(ct::sum(ct::log(ct::sum(ct::exp(part), -1))), part);
@@ -156,7 +156,7 @@ TEST_CASE("sizes, steps and positions that are known when called are as bad as t
   const auto sizes = ct::lvector("sizes");
   const Array four{0., 1., 2., 3.};
   const auto number = [](std::int64_t value) { return Array(value); };
-  // Negative sizes that add up: as bounds of slices they would count from the end.
+  // Negative sizes with a positive sum: as bounds of slices they would count from the end.
   const auto parts = compile(mode, {v, sizes}, ct::split(v, sizes, 3));
   CHECK(parts(four, Array{std::int64_t{1}, std::int64_t{0}, std::int64_t{3}})[2].equals(Array{1., 2., 3.}));
   CHECK_THROWS_AS(parts(four, Array{std::int64_t{3}, std::int64_t{-2}, std::int64_t{3}}), ct::ShapeError);
@@ -191,7 +191,7 @@ TEST_CASE("what broadcasts in the value is summed in the gradient", "[ops]") {
   const auto row = ct::variable({DType::float64, {1, ct::unknown_size}}, "row");
   const auto matrix = ct::dmatrix("matrix");
   const Array ones = Array::full(DType::float64, {1, 2}, 1), many = Array::full(DType::float64, {4, 2}, 1);
-  // Sizes that are found by arithmetic with negative numbers are stated too.
+  // Sizes computed with negative numbers are static too.
   for (const Variable& part : {row[ct::slice({}, {}, -1)], row[ct::slice(-1, {})], ct::flip(row, {{0}})}) {
     CHECK(part.type().shape[0] == 1);
     const Variable cost = ct::sum(part * matrix);
@@ -201,7 +201,7 @@ TEST_CASE("what broadcasts in the value is summed in the gradient", "[ops]") {
   }
   const auto three = ct::variable({DType::float64, {3}}, "three");
   CHECK(three[ct::slice({}, -1)].type().shape[0] == 2);
-  // What the types do not state does not broadcast, though arithmetic on sizes makes it 1.
+  // Sizes that are not static do not broadcast, even if arithmetic on sizes gives 1.
   const auto one = ct::variable({DType::float64, {1, 1}}, "one");
   const Variable flat = ct::reshape(one, {one.shape(0) * one.shape(1)});
   const Variable cost = ct::sum(flat * three);
@@ -239,7 +239,7 @@ TEST_CASE("softmax and cross-entropies of 16-bit floats are rounded once", "[ops
   const std::string mode = GENERATE(from_range(backends()));
   const DType dtype = GENERATE(DType::float16, DType::bfloat16);
   CAPTURE(mode, name_of(dtype));
-  // One class is nearly sure: 1 - p is far below what numbers near 1 can tell.
+  // One class is nearly certain: 1 - p is far below the precision of numbers near 1.
   const auto x = ct::matrix("x", dtype);
   const auto target = ct::constant(Array{std::int64_t{0}});
   const Variable cost = ct::sum(ct::nnet::categorical_crossentropy(ct::nnet::softmax(x), target));

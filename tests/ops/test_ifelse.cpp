@@ -24,13 +24,13 @@ TEST_CASE("ifelse takes one side, and lists of both", "[ifelse]") {
     const auto g = compile(backend, {x, y}, {ct::ifelse(ct::sum(x) > ct::sum(y), ct::exp(x), ct::log(y))});
     CHECK(g(Array{0.0, 0.0}, Array{1.0, -3.0}).only().equals(Array{1.0, 1.0}));
     CHECK(g(Array{0.0, -9.0}, Array{1.0, 1.0}).only().equals(Array{0.0, 0.0}));
-    // A condition that is a float: nan is not 0.
+    // A float as condition: nan is not 0.
     const Variable r = ct::dscalar("r");
     const auto k = compile(backend, {r, x, y}, {ct::ifelse(r, x, y)});
     for (const double number : {-0.5, std::nan(""), 1e-320})
       CHECK(k(number, Array{1.0}, Array{2.0}).only().equals(Array{1.0}));
     for (const double zero : {0.0, -0.0}) CHECK(k(zero, Array{1.0}, Array{2.0}).only().equals(Array{2.0}));
-    // Sizes that differ.
+    // Different sizes.
     const auto h = compile(backend, {c, x, y}, {ct::ifelse(c, x * 2, y), ct::sum(ct::ifelse(c, x * 2, y * 1))});
     CHECK(h(1, Array{1.0, 2.0, 3.0}, Array{5.0})[0].equals(Array{2.0, 4.0, 6.0}));
     CHECK(h(0, Array{1.0, 2.0, 3.0}, Array{5.0})[0].equals(Array{5.0}));
@@ -39,7 +39,7 @@ TEST_CASE("ifelse takes one side, and lists of both", "[ifelse]") {
 }
 
 TEST_CASE("results of a branch whose sizes are known at different times", "[ifelse]") {
-  // Those of the first one follow from the condition, which a kernel computes; those of the second one are stated.
+  // The sizes of the first one depend on the condition, which a kernel computes; those of the second one are declared.
   const Variable a = ct::dmatrix("a"), b = ct::dmatrix("b"), v = ct::dvector("v"), z = ct::dmatrix("z");
   const Variable condition = ct::sum(ct::pow(1.0, z)) > 0.25;
   const Vars both = ct::ifelse(condition, Vars{a, v}, Vars{b, v});
@@ -81,7 +81,7 @@ TEST_CASE("the side that is not taken is not computed, and its sizes need not fi
     calls = 0;
     f(1, Array{1.0, 2.0}, Array{1.0, 2.0});
     CHECK(calls > 0);
-    // What the other side would make of it does not come through: sqrt has no slope below 0.
+    // The gradient of the other side does not come through: sqrt has no slope below 0.
     const Variable s = ct::dscalar("s");
     const Variable root = ct::ifelse(s > 0, ct::sqrt(s), 0.0 * s);
     const auto g = compile(backend, {s}, {ct::grad(root, s)});
@@ -151,7 +151,7 @@ TEST_CASE("branches inside branches, of several sizes", "[ifelse]") {
   const Variable x = ct::dmatrix("x"), y = ct::dmatrix("y"), z = ct::dmatrix("z");
   const Variable inner = ct::ifelse(n > 2, Vars{x * 2, y}, Vars{y, x})[0];
   const Variable outer = ct::ifelse(p, Vars{inner, y}, Vars{z, z})[0];
-  // The same condition, made twice.
+  // The same condition, built twice.
   const Variable same = ct::ifelse(p, Vars{ct::ifelse(p, Vars{x, y}, Vars{z, z})[0], y}, Vars{z, z})[0];
   const Vars slopes = ct::grad(ct::sum(ct::sqr(outer)), {x, y, z});
   const Array a = reals({2, 3}, 1), b = reals({4, 1}, 2), c = reals({1, 5}, 3);
@@ -241,7 +241,7 @@ TEST_CASE("results whose size only the side that is taken finds", "[ifelse]") {
     CHECK(at_2[2].equals(none));
     CHECK(at_2[3].shape() == Sizes{2, 2});
     CHECK(at_2[5].item<double>() == 0);
-    // In the steps of a loop, and with draws, which are the same where they are made twice.
+    // In the steps of a loop, and with draws, which are equal if they are built twice.
     const Variable n = ct::sum(
         ct::scan([&](const Vars& s) { return ct::Step(ct::sum(ct::ifelse(s[0] > 0, ct::extract(x > s[0], x), x))); },
                  {x})

@@ -54,7 +54,7 @@ struct Ends {
     return wrapped(x);
   }
 
-  /// Ends, neighbours of ends and of 0, squares that wrap to 0, odd ones in between.
+  /// Ends, neighbours of ends and of 0, squares that wrap to 0, and some others in between.
   std::vector<Word> values() const {
     std::vector<Word> all{lowest(),
                           lowest() + 1,
@@ -92,7 +92,7 @@ struct Case {
   std::function<Word(const Ends&, Word, Word)> wanted;
 };
 
-/// A number in the dtype of x: 1 by itself would be a signed one.
+/// A number in the dtype of x: a plain 1 would be signed.
 Variable number(std::int64_t value, const Variable& x) { return ct::constant(Array(value).astype(x.dtype())); }
 
 const std::vector<Case>& cases() {
@@ -231,7 +231,7 @@ TEST_CASE("what integers wrap to is an index like any other", "[integers]") {
 }
 
 TEST_CASE("casts by way of another dtype are one cast only where that changes nothing", "[integers]") {
-  // Every triple, at the ends of every range; reference results, as rules are what is tested.
+  // Every triple, at the ends of every range, with the reference evaluator, because this tests rules.
   for (const DType from : real_dtypes) {
     std::vector<double> numbers{
         0,   1,    -1,    2,     100,    -5,    127,   128,          -128,         -129,          255,
@@ -266,7 +266,7 @@ TEST_CASE("casts by way of another dtype are one cast only where that changes no
 
 namespace {
 
-/// Expressions that rules rewrite, of a and b as `by`.
+/// Expressions that rules rewrite, with operands a and b.
 std::vector<Variable> rewritten_forms(const Variable& a, const Variable& b, DType by) {
   const Variable x = ct::cast(a, by), y = ct::cast(b, by);
   const auto number = [&](const Variable& like, int value) { return ct::constant(Array(value).astype(like.dtype())); };
@@ -317,7 +317,7 @@ std::vector<Variable> rewritten_forms(const Variable& a, const Variable& b, DTyp
   return all;
 }
 
-/// Whether two arrays say the same: whole numbers exactly, floats up to the order of a few roundings.
+/// Whether two arrays agree: whole numbers exactly, floats up to a few roundings.
 bool agree(const Array& got, const Array& wanted) {
   if (got.dtype() != wanted.dtype() || got.shape() != wanted.shape()) return false;
   if (ct::is_discrete(wanted.dtype())) return got.equals(wanted);
@@ -336,8 +336,8 @@ bool agree(const Array& got, const Array& wanted) {
 }  // namespace
 
 TEST_CASE("rules change no result by the dtype in which they compute", "[integers]") {
-  // Every triple, at the ends of every range: reference results with and without rules. What is cast is a whole number,
-  // so that no rounding stands before a cast to integers.
+  // Every triple, at the ends of every range, with the reference evaluator, with and without rules. Casts have whole
+  // numbers as operands, so that no rounding precedes a cast to integers.
   for (const DType from : integer_dtypes) {
     const Ends ends(from);
     std::vector<Word> words = ends.values();
@@ -349,7 +349,7 @@ TEST_CASE("rules change no result by the dtype in which they compute", "[integer
       std::vector<Variable> outputs;
       for (const Variable& form : rewritten_forms(a, b, by)) {
         outputs.push_back(form);
-        if (!ct::is_discrete(form.dtype())) continue;  // what is rounded by another way may be another whole number
+        if (!ct::is_discrete(form.dtype())) continue;  // other roundings may lead to another whole number
         for (const DType to : real_dtypes) outputs.push_back(ct::cast(form, to));
       }
       const auto wanted = compile("mode=reference,optimizer=none", {a, b}, outputs)(values, more);
@@ -385,7 +385,7 @@ TEST_CASE("integers that are data wrap, and as sizes are errors", "[integers]") 
   raises(ct::sum(ct::alloc(1.f, {i * 4})), {i}, {larger});
   raises(ct::sum(ct::alloc(1.f, {i + i})), {i}, {larger});
   raises(ct::arange(i * i), {i}, {large});
-  // Sizes of what nothing needs to be computed of.
+  // Sizes of arrays that need not be computed.
   const auto bytes = [](std::vector<ct::Operand> shape) {
     return ct::alloc(ct::constant(Array(std::int8_t{1})), std::move(shape));
   };
@@ -401,7 +401,7 @@ TEST_CASE("integers that are data wrap, and as sizes are errors", "[integers]") 
   const Array below(std::int64_t{-1});
   for (const ct::PadMode way : {ct::PadMode::constant, ct::PadMode::edge, ct::PadMode::wrap, ct::PadMode::reflect})
     raises(ct::pad(v, {{i, ct::Operand(3)}}, way).shape(0), {v, i}, {Array{1.f, 2.f}, below});
-  // Sizes of arrays, alone and beside numbers; counts that are data; counts of floats.
+  // Sizes of arrays, alone and with other numbers; counts that are data; counts of floats.
   const Variable bytes_in = ct::vector("bytes", DType::int8);
   const Array few_bytes = Array::zeros(DType::int8, {1 << 16}), more_bytes = Array::zeros(DType::int8, {1 << 22});
   const Variable n = bytes_in.shape(0);
@@ -478,7 +478,7 @@ TEST_CASE("zeros have one order: 0 is larger than -0, in every place and on ever
   CHECK(of_pairs[0].same_bits(Array{0., 0., 0., -0.}.astype(dtype)));
   CHECK(of_pairs[1].same_bits(Array{0., -0., -0., -0.}.astype(dtype)));
   CHECK(of_pairs[2].same_bits(of_pairs[0]));
-  // The other zero in any one place of a row or column: whoever adds up in parts meets it early or late.
+  // The other zero at any one position of a row or column: a sum in parts meets it early or late.
   const ct::Function extremes =
       ct::function({rows}, {ct::max(rows, 1), ct::min(rows, 1), ct::max(rows, 0), ct::min(rows, 0)});
   const std::int64_t n = 37;

@@ -1,5 +1,5 @@
-// Joins and indexing by arrays on difficult inputs (layouts, dtypes, values, positions) and in large numbers, on every
-// back-end. The operations are compared with NumPy in tests/python/test_joins.py.
+// Joins and indexing by arrays on difficult inputs (layouts, dtypes, values, positions) and with many operands, on
+// every back-end. The operations are compared with NumPy in tests/python/test_joins.py.
 #include "samples.hpp"
 
 #include "expr/evaluate.hpp"
@@ -17,7 +17,7 @@ Array counted(const Sizes& shape, DType dtype = DType::float32) {
   return Array::arange(n, dtype).reshape(shape).copy();
 }
 
-/// Element by element, as bits: rows of `x` in the given order.
+/// Rows of `x` in the given order, elementwise, as bits.
 Array rows_of(const Array& x, const std::vector<std::int64_t>& order) {
   Array result = Array::empty(x.dtype(), {static_cast<std::int64_t>(order.size()), x.shape(1)});
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -124,7 +124,7 @@ TEST_CASE("joins of joins and of many parts stay small", "[ops]") {
   for (int k = 0; k < 14; ++k) doubled = ct::concatenate({doubled, doubled});
   std::vector<Variable> parts;
   for (int k = 0; k < 150; ++k) parts.push_back(x * k);
-  Variable shifted = x;  // each reads the one before at two places
+  Variable shifted = x;  // each reads two positions of the previous one
   for (int k = 0; k < 12; ++k) shifted = ct::concatenate({shifted[ct::slice(1, {})], shifted[ct::slice({}, 1)]}) + 1;
   const auto f = compile(mode, {x}, {ct::sum(doubled), doubled[-1], ct::concatenate(parts), shifted});
   const auto r = f(Array{1.f, 2.f, 4.f});
@@ -151,7 +151,7 @@ TEST_CASE("what a join reads is computed once, and a join that a product reads i
   const auto r = g(counted({2, 2}), counted({2, 3}));
   CHECK(r[0].equals(Array{{0.f + 1 + 0 + 1 + 4, 0.f + 3 + 0 + 4 + 10}, {0.f + 3 + 0 + 4 + 10, 4.f + 9 + 9 + 16 + 25}}));
   CHECK(r[1].item<float>() == 21);
-  // Views and joins of what is there cost no kernel of their own.
+  // Views and joins of existing values need no separate kernel.
   const auto h = compile(mode, {x}, {ct::sum(ct::roll(ct::flip(x, std::vector<int>{1}), 1, 1) * ct::tril(x))});
   CHECK(h(Array{{1.f, 2.f}, {3.f, 4.f}})[0].item<float>() == 1 * 1 + 3 * 3 + 4 * 4);
   CHECK(h.counts().kernels == 1);
@@ -188,7 +188,7 @@ TEST_CASE("an update of a part overwrites the shared variable", "[ops]") {
   if (mode == "mode=run") CHECK(f.plan().find("in place of") != std::string::npos);
   f(Array{7.f, 8.f, 9.f});
   CHECK(w.get_value().equals(Array{{0.f, 1.f, 2.f}, {7.f, 8.f, 9.f}, {7.f, 8.f, 9.f}, {9.f, 10.f, 11.f}}));
-  // Here an element is read after it may have been overwritten: the new value is made apart.
+  // Here an element is read after it may have been overwritten: the new value has separate memory.
   const auto g = ct::function({}, {}, {.updates = {{w, ct::set_subtensor(w[ct::slice(1, {})], w[ct::slice({}, -1)])}}});
   CHECK(g.plan().find("in place of") == std::string::npos);
   g();
@@ -200,7 +200,7 @@ TEST_CASE("positions outside that are never read", "[ops]") {
   CAPTURE(mode);
   const auto x = ct::vector("x"), y = ct::vector("y");
   const auto i = ct::lvector("i");
-  // x has no elements: the guarded positions of its part of the join are none.
+  // x has no elements: the join has no guarded positions for its part.
   const auto f = compile(mode, {x, y, i}, {ct::concatenate({x[i], y}), ct::concatenate({y, x[i]})});
   const auto r = f(Array::zeros(DType::float32, {0}), Array{1.f, 2.f}, Array::zeros(DType::int64, {0}));
   CHECK(r[0].equals(Array{1.f, 2.f}));
@@ -229,7 +229,7 @@ TEST_CASE("known sizes of joins and parts", "[ops]") {
 }
 
 TEST_CASE("conditions on the place along the last axis", "[joins]") {
-  // On a CPU they are asked once for all elements up to the next turn, so the turns are the test.
+  // On a CPU a condition is evaluated once for all elements up to its next change, so the changes are tested.
   const Variable x = ct::dmatrix("x"), k = ct::lscalar("k");
   const Variable i = ct::arange(x.shape(1));
   const std::vector<Variable> chosen{ct::where(i < k, x, 0.0),

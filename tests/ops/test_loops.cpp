@@ -1,5 +1,5 @@
-// Execution of loops: as one launch or a step at a time, with rows divided among threads and blocks, and code moved out
-// of them. Their results are tested in test_scan.cpp.
+// Execution of loops: as one launch or step by step, with rows divided among threads and blocks, and code moved out of
+// them. Their results are tested in test_scan.cpp.
 #include "samples.hpp"
 
 #include "expr/loop.hpp"
@@ -25,8 +25,8 @@ Array reals(const Sizes& shape, std::uint64_t seed, DType dtype = DType::float32
 /// A layer of 64 units over x (time, batch, 5): the outputs of all steps.
 struct Layer {
   std::string name;
-  int gates;   // products side by side
-  int states;  // with rows of their own
+  int gates;   // concatenated products
+  int states;  // each with separate rows
   std::function<Vars(const Variable& z, const Variable& zh, const Vars& states)> cell;
 };
 
@@ -92,8 +92,8 @@ TEST_CASE("a recurrent layer is one launch, forward and back", "[loops]") {
       const ct::change_flags flags(backend);
       const ct::Function forward = ct::function({built.x}, built.outputs);
       CHECK_THAT(forward.plan(), Contains("all steps in one launch") && !Contains("a step at a time"));
-      // Beside the loop: what makes zeros, and what takes the outputs out of the history. On a GPU the product of the
-      // sequence lies in front.
+      // Besides the loop: kernels that make zeros, and that copy the outputs from the history. On a GPU the product of
+      // the sequence comes before.
       const bool on_cpu = is_cpu(backend);
       CHECK(forward(x0).only().all_close(wanted[0], 1e-5, 1e-6));
       CHECK(forward.counts().kernels <= 4);
@@ -102,7 +102,7 @@ TEST_CASE("a recurrent layer is one launch, forward and back", "[loops]") {
       CHECK_THAT(both.plan(), !Contains("a step at a time"));
       const ct::Outputs got = both(x0);
       for (std::size_t i = 0; i < 3; ++i) CHECK(got[i].all_close(wanted[i], 1e-4, 1e-6));
-      CHECK(both.counts().kernels < 20);  // of 7 steps, two loops
+      CHECK(both.counts().kernels < 20);  // for 7 steps, two loops
     }
   }
 }
@@ -144,7 +144,7 @@ TEST_CASE("products of all small sizes inside loops", "[loops]") {
       for (const std::int64_t m : rows) {
         for (const std::int64_t k : {0, 1, 5, 64, 130}) {
           for (const std::int64_t n : columns) {
-            // In as many steps as 64 a CPU copies the right matrix to panels first: the bits are the same.
+            // With 64 or more steps a CPU first copies the right matrix to panels: the bits are the same.
             const Array many = reals({simulated ? 3 : 64, m, k}, 7, dtype), w0 = reals({k, n}, 8, dtype);
             const Array x0 = many.slice(0, 0, 3);
             const Array got = f(x0, w0).only();
@@ -159,7 +159,7 @@ TEST_CASE("products of all small sizes inside loops", "[loops]") {
                 }
               }
             }
-            // At most k roundings of sums that are at most k: far fewer in truth.
+            // At most k roundings of sums that are at most k; in fact far fewer.
             const double bound = (dtype == DType::float32 ? 6e-8 : 2e-16) * static_cast<double>(k + 1) * 4;
             INFO(backend << " " << m << " x " << k << " x " << n);
             CHECK(got.astype(DType::float64).all_close(wanted, bound, bound));
@@ -224,7 +224,7 @@ TEST_CASE("loops that the host runs say why", "[loops]") {
 
 TEST_CASE("a loop of one step is what its body does", "[loops]") {
   const Variable x = ct::dtensor3("x"), h = ct::dtensor3("h"), w = ct::dmatrix("w");
-  // x (time, batch, 4) from behind; h has the rows one and three steps ago; a result that is not fed back; a stop.
+  // x (time, batch, 4) in reverse; h has the rows one and three steps ago; a result that is not fed back; a stop.
   const ScanResult chain = ct::scan(
       [&](const Vars& in) {
         const Variable next = ct::tanh(in[1] + ct::dot(in[2], w.T())) + in[0];
@@ -280,7 +280,7 @@ TEST_CASE("what is moved out of loops", "[loops]") {
   for (const ct::Outputs& other : found) {
     for (std::size_t i = 0; i < 3; ++i) CHECK(other[i].all_close(found[0][i], 1e-4, 1e-7));
   }
-  // Only the last row is kept where only that is read.
+  // Only the last row is kept if only that is read.
   const ct::change_flags flags("mode=run");
   const ct::Function last = ct::function({built.x}, built.loss);
   CHECK_THAT(last.rewrites(), Contains("loop-last"));
@@ -311,18 +311,18 @@ TEST_CASE("launches of some steps each have the bits of one launch of all", "[lo
       for (std::size_t i = 0; i < whole.size(); ++i) CHECK(same_bits(got[i], whole[i]));
     }
   };
-  // Rows that are shared out, a history, and gradients, whose loops go backwards.
+  // Rows that are divided among threads, a history, and gradients, whose loops run backwards.
   const Built built = build(layers[2]);
   const Vars gradients = ct::grad(built.loss, built.weights);
   same({built.x}, {built.outputs, gradients[0], gradients[1]}, {reals({30, 11, features}, 5)});
-  // Rows that go round, of a sequence from its end on.
+  // Rows of a circular buffer, of a sequence read from its end.
   const Variable x = ct::dmatrix("x"), y = ct::dtensor3("y"), n = ct::dvector("n");
   const ScanResult round =
       ct::scan([&](const Vars& in) { return Step(ct::tanh(in[1] + ct::dot(in[2], x)) + 0.1 * in[0]); }, {n},
                {{y, {-1, -3}}}, {}, {.go_backwards = true});
   same({x, y, n}, {round.outputs[0][-1] + round.outputs[0][-2]},
        {reals({4, 4}, 12, DType::float64), reals({3, 5, 4}, 13, DType::float64), reals({23}, 14, DType::float64)});
-  // A condition, wherever it holds: inside a piece, at its end, never.
+  // A condition that holds inside a piece, at its end, or never.
   const Variable limit = ct::dscalar("limit");
   const ScanResult stops = ct::scan(
       [&](const Vars& in) {
@@ -335,7 +335,7 @@ TEST_CASE("launches of some steps each have the bits of one launch of all", "[lo
 
 TEST_CASE("states with several rows go round in one launch", "[loops]") {
   const Variable x = ct::dmatrix("x"), y = ct::dtensor3("y");
-  // y (3, batch, 4): rows one and three steps ago; only the last outputs are wanted.
+  // y (3, batch, 4): rows one and three steps ago; only the last outputs are requested.
   const ScanResult scan =
       ct::scan([&](const Vars& in) { return Step(ct::tanh(in[1] + ct::dot(in[2], x)) + 0.1 * in[0]); },
                {ct::arange(ct::constant(Array(9)))}, {{y, {-1, -3}}});
@@ -408,14 +408,14 @@ TEST_CASE("sequences are read as they lie", "[loops]") {
       }
     }
   }
-  // No copy is made of them, on the host.
+  // On the host they are not copied.
   const ct::change_flags flags("mode=run");
   const Variable all =
       ct::map([&](const Vars& in) { return Step(ct::dot(in[0], w)); }, {ct::dimshuffle(x, {1, 0, 2})}).outputs[0];
   const ct::Function f = ct::function({x, w}, all);
   f(reals({3, 4, 5}, 1, DType::float64), reals({5, 2}, 2, DType::float64));
   CHECK(f.counts().kernels == 1);
-  // Where the host runs the steps, a library reads them.
+  // If the host runs the steps, a library reads them.
   const Array large = reals({4, 3, 600}, 5, DType::float64), weights = reals({600, 600}, 6, DType::float64);
   const Array got = f(large, weights).only();
   CHECK(f.counts().products == 3);
@@ -452,7 +452,7 @@ TEST_CASE("positions outside are found where all steps are one launch", "[loops]
 
 namespace {
 
-/// What `rules_off` makes of outputs, all that belongs to them and the reference, at several numbers of steps.
+/// Compares outputs with and without `rules_off`, and with the reference, at several numbers of steps.
 void check_with_and_without(const std::vector<ct::In>& inputs, const Vars& outputs, const std::string& rule,
                             const std::function<std::vector<Array>(std::int64_t steps)>& arguments,
                             const std::function<bool(const std::string& backend)>& fires) {
@@ -482,7 +482,7 @@ void check_with_and_without(const std::vector<ct::In>& inputs, const Vars& outpu
 
 bool always(const std::string&) { return true; }
 bool on_gpus(const std::string& backend) { return !is_cpu(backend); }
-/// How often a text stands in another one.
+/// How often a text occurs in another one.
 int times(const std::string& text, const std::string& what) {
   int count = 0;
   for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1)) ++count;
@@ -523,7 +523,7 @@ TEST_CASE("loops that do not need each other run as one", "[loops]") {
                            [](const std::string&) { return false; });
   }
   SECTION("pairs that need each other crosswise: one pair merges") {
-    // a needs nothing, b needs a; c needs nothing, d needs c. With a and d merged, b and c must not.
+    // a depends on nothing, b on a; c on nothing, d on c. If a and d are merged, b and c must not be.
     const Variable a = layer(x, v), b = layer(x + a, w), c = layer(x, w), d = layer(x + c, v);
     check_with_and_without({x, v, w}, {a, b, c, d}, "loop-merged", values, always);
   }
@@ -604,9 +604,9 @@ TEST_CASE("products of sequences are done in front of a loop where that pays", "
 
 namespace {
 
-/// Eight blocks of two warps, which work together on whatever is not nothing: so that small loops are loops of a grid.
+/// Eight blocks of two warps, for any amount of work: so that small loops are loops of a grid.
 constexpr const char* small_grid = ",schedule=threads=64+blocks=8+meeting=1";
-/// So many blocks, or fewer where there is less to do.
+/// So many blocks, or fewer if there is less work.
 bool is_of_grid(const std::string& plan) {
   return plan.find("one cooperative launch of ") != plan.npos && plan.find("launch of 1 block:") == plan.npos;
 }
@@ -624,7 +624,7 @@ ct::Outputs run_with(const std::string& settings, const GridLoop& loop, std::str
   const ct::Function f = ct::function(loop.inputs, loop.outputs);
   std::vector<ct::Argument> arguments(loop.values.begin(), loop.values.end());
   ct::Outputs results = f.call(arguments);
-  results = f.call(arguments);  // what the first call left must not matter
+  results = f.call(arguments);  // the state after the first call must not matter
   if (plan != nullptr) *plan = f.plan();
   return results;
 }
@@ -687,7 +687,7 @@ TEST_CASE("all blocks work on the steps of a loop whose rows depend on each othe
               {x},
               {repeated(5, x, [&](const Variable& h) { return 0.5 * h[ct::slice({}, {}, -1)] + ct::sin(h); })},
               {wide}});
-  // 40 blocks of the tree of a reduction, of which 32 and then 8 are put together, and one that is not full.
+  // 40 blocks of the tree of a reduction, of which 32 and then 8 are combined, and one that is not full.
   for (const std::int64_t size : {2049, 40'000, 65'536}) {
     check_grid({fmt::format("reductions of {} elements", size),
                 {v},
@@ -789,7 +789,7 @@ TEST_CASE("how a GPU runs a loop is chosen by its sizes, and said", "[loops]") {
     };
     CHECK_THAT(how(powers, reals({16, 16}, 1), reals({16, 16}, 2)),
                Contains("one launch of one block: its rows depend on each other, and a step is short ("));
-    // How many blocks depends on the device: the simulated one has 8 at most.
+    // The number of blocks depends on the device: the simulated one has 8 at most.
     const bool simulated = backend == "mode=simulate";
     const auto launch_of = [&](int blocks) {
       return simulated ? fmt::format("launch of {} block", blocks) : "launch of";

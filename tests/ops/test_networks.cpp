@@ -1,5 +1,5 @@
-// Activations, losses and the reductions that are composed of others, against their formulas in long double, far out as
-// well as near 0, with their gradients.
+// Activations, losses and composed reductions, against their formulas in long double, at large numbers as well as near
+// 0, with their gradients.
 #include "samples.hpp"
 
 #include <functional>
@@ -80,7 +80,7 @@ std::vector<Activation> activations() {
   };
 }
 
-/// Near 0, at the kinks of some, and far out.
+/// Numbers near 0, at the kinks of some functions, and large ones.
 const std::vector<double> points = {-1e30, -1e5, -300, -88, -20, -6,  -3, -2.5, -1, -0.7, -0.5, -1e-3, -1e-20,
                                     0,     1e-3, 0.5,  0.7, 1,   2.5, 3,  6,    20, 88,   300,  1e5,   1e30};
 
@@ -108,7 +108,7 @@ TEST_CASE("activations are their formulas, and finite with their gradients", "[n
   const Array at = fill(points, dtype);
   const auto results = compile(mode, {x}, outputs)(at);
   const auto all = activations();
-  // The functions they are made of are exact to a few ULP; the largest sum of such errors is mish's.
+  // The functions of which they are composed are exact to a few ULP; the largest sum of such errors is mish's.
   const double tolerance = dtype == DType::float32 ? 1e-5 : 1e-13;
   for (std::size_t i = 0; i < all.size(); ++i) {
     INFO(all[i].name);
@@ -118,7 +118,7 @@ TEST_CASE("activations are their formulas, and finite with their gradients", "[n
       if (std::abs(exact) > (dtype == DType::float32 ? 3e38L : 1e308L) || all[i].name == "gelu by tanh") continue;
       INFO("at " << static_cast<double>(point));
       const double smallest = dtype == DType::float32 ? 1e-37 : 1e-300;
-      // tanh_shrink and the like cancel near 0, where their terms' size counts.
+      // tanh_shrink and others cancel near 0, where the size of their terms matters.
       const double scale = std::max({static_cast<double>(std::abs(exact)), smallest,
                                      all[i].name == "tanh_shrink" ? std::abs(static_cast<double>(point)) : 0.0});
       CHECK(std::abs(value.as_double(k) - static_cast<double>(exact)) <= tolerance * scale);
@@ -131,7 +131,7 @@ TEST_CASE("gradients of activations by differences", "[networks]") {
   for (const Activation& a : activations()) {
     INFO(a.name);
     const auto f = [&](const std::vector<Variable>& x) { return a.f(x[0]); };
-    // No kink within reach of a difference.
+    // No kink within the range of a difference.
     const Array smooth = Array{-3.3, -1.7, -0.8, -0.3, 0.2, 0.6, 1.3, 2.2, 4.4};
     CHECK(grad_error(f, {smooth}, a.kink_free ? 2 : 1) < 1e-5);
   }
@@ -179,7 +179,7 @@ namespace {
 struct Loss {
   std::string name;
   std::function<Variable(const Variable&, const Variable&)> f;
-  /// Of one row.
+  /// Losses of one row.
   std::function<double(const std::vector<double>& p, const std::vector<double>& t)> formula;
 };
 
@@ -299,7 +299,7 @@ TEST_CASE("losses are their formulas", "[networks]") {
   outputs.push_back(nnet::tversky(p, t, 0.3, 0.6));
   const auto f = compile(mode, {p, t}, outputs);
   const Array predicted = Array::uniform(DType::float64, {5, 7}, 1, 0.01, 0.99);
-  // One-hot rows, and one of shares.
+  // One-hot rows, and one with fractions.
   Array target = Array::zeros(DType::float64, {5, 7});
   for (std::int64_t i = 0; i < 4; ++i) target.at<double>(i, (3 * i) % 7) = 1;
   for (std::int64_t j = 0; j < 7; ++j) target.at<double>(4, j) = static_cast<double>(j) / 21;
@@ -398,7 +398,7 @@ TEST_CASE("sparsemax is the projection on the probabilities", "[networks]") {
       CHECK(r[1].as_double(6 * j + i) == r[0].as_double(9 * i + j));
     }
   }
-  // Ties, far numbers, infinities and nan.
+  // Ties, large numbers, infinities and nan.
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
   const double huge = dtype == DType::float16 ? 60000 : 1e30;
   const Array odd =
@@ -420,7 +420,7 @@ TEST_CASE("the gradient of sparsemax is that of the projection", "[networks]") {
   CAPTURE(mode);
   const auto sparsemax = [](const std::vector<Variable>& x) { return nnet::sparsemax(x[0], 0); };
   CHECK(grad_error(sparsemax, {Array::uniform(DType::float64, {5, 3}, 8, -1, 1)}, 2) < 1e-6);
-  // At ties the formula still: g less its mean over the support.
+  // At ties the formula is still g minus its mean over the support.
   const Variable x = ct::dmatrix("x"), g = ct::dmatrix("g");
   const auto r = compile(mode, {x, g}, {ct::grad(ct::sum(nnet::sparsemax(x) * g), x)})(
       Array{{1., 1., 0.}, {5., 0., 0.}}, Array{{1., 3., 100.}, {4., 5., 6.}});
@@ -519,7 +519,7 @@ TEST_CASE("cross-entropies of logits, with smoothed labels and ignored classes",
                              smooth_binary,
                              smooth_binary};
       for (std::size_t k = 0; k < losses; ++k) {
-        if (far && mode == "mode=reference" && (k == 2 || k == 5 || k == 8)) continue;  // it has no logits to go to
+        if (far && mode == "mode=reference" && (k == 2 || k == 5 || k == 8)) continue;  // it has no logits
         INFO("loss " << k << ", row " << i);
         CHECK(r[k].as_double(i) == Approx(static_cast<double>(wanted[k])).epsilon(close).margin(close));
       }
@@ -590,7 +590,7 @@ TEST_CASE("generalized cross-entropy", "[networks]") {
   CHECK(r[0].all_close(Array{(1 - std::pow(0.25, 0.7)) / 0.7, 0., (1 - std::pow(1e-7, 0.7)) / 0.7}, 1e-13));
   CHECK(r[1].all_close(Array{1., 0., 2 - 2 * std::sqrt(0.5)}, 1e-13));
   CHECK(r[2].all_close(Array{{-std::pow(0.25, -0.3), 0.}, {-1., 0.}, {0., 0.}}, 1e-13));
-  CHECK(r[3].as_double(0) == Approx(-std::log(0.25)).epsilon(1e-8));  // where 1 - p^q has cancelled
+  CHECK(r[3].as_double(0) == Approx(-std::log(0.25)).epsilon(1e-8));  // 1 - p^q has cancelled
   CHECK_THROWS_AS(f(Array{{0.5, 0.5}}, Array{{1., 0.}}, Array{2}), ct::IndexError);
   const auto dense = [](const std::vector<Variable>& x) {
     return nnet::categorical_generalized_cross_entropy(x[0], x[1], 0.3);
@@ -638,7 +638,7 @@ TEST_CASE("the circle loss", "[networks]") {
     return a;
   };
   const Array a = on_sphere({6, 4}, 3), refs = on_sphere({5, 4}, 4);
-  const std::vector<int> labels{0, 0, 1, 1, 0, 5}, others{0, 1, 1, 5, 2};  // 5 has no one near, but for itself
+  const std::vector<int> labels{0, 0, 1, 1, 0, 5}, others{0, 1, 1, 5, 2};  // only itself has label 5
   const auto got = f(a, Array(labels), refs, Array(others));
   for (std::int64_t i = 0; i < 6; ++i) {
     CHECK(got[0].as_double(i) == Approx(circle_of(a, a, labels, labels, i, 80, 0.4, true)).epsilon(1e-11));
@@ -647,7 +647,7 @@ TEST_CASE("the circle loss", "[networks]") {
   }
   CHECK(got[0].as_double(5) == 0);
   CHECK(all_finite(got[3]));
-  // Of one label nobody is far: nothing to learn, and no nan.
+  // With one label no sample is far: there is nothing to learn, and no nan.
   const auto alike = f(a, Array(std::vector<int>(6, 2)), refs, Array(others));
   CHECK(alike[0].equals(Array::zeros(DType::float64, {6})));
   CHECK(alike[3].equals(Array::zeros(DType::float64, {6, 4})));
@@ -721,7 +721,7 @@ TEST_CASE("a softmax keeps its exponentials where the result goes, if nothing el
   CHECK(exponentials(ct::function({x}, {s, 2 * s})) == 2);
   CHECK(exponentials(ct::function({x}, ct::cast(s, DType::float64))) == 2);
 
-  // Written over what it reads, with the bits of a GPU, which keeps nothing.
+  // The result overwrites its operand, with the bits of a GPU, where it does not.
   const Array start = Array::uniform(DType::float32, {5, 3000}, 9, -8, 8);
   const auto after = [&](const std::string& mode, auto value) {
     const ct::change_flags flags(mode);

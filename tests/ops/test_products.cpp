@@ -1,5 +1,5 @@
-// Matrix products of all ranks and dtypes, of awkward sizes and layouts, in every mode, against three plain loops. The
-// CUDA text of products is a library's, so that modes agree within rounding, not bit for bit.
+// Matrix products of all ranks and dtypes, of awkward sizes and layouts, in every mode, against three plain loops. On
+// CUDA a library computes products, so that modes agree within rounding, not bit for bit.
 #include "samples.hpp"
 
 using namespace croton_test;
@@ -22,7 +22,7 @@ Array product(const Array& a, const Array& b) {
   return out;
 }
 
-/// Whether every element is within the error of a sum of k products of numbers up to 1, whatever its order.
+/// Whether every element is within the error of a sum of k products of numbers up to 1, in any order.
 bool close(const Array& got, const Array& wanted, std::int64_t k, DType dtype) {
   if (got.shape() != wanted.shape()) return false;
   const double unit = is_discrete(dtype) ? 0 : dtype == DType::float64 ? 0x1p-53 : 0x1p-24;
@@ -192,7 +192,7 @@ TEST_CASE("sums, scales and updates around products", "[ops]") {
   }
   CHECK(right);
   CHECK(got[4].all_close(product(p, z.transpose()).astype(DType::float32), 1e-5, 1e-5));
-  // Sizes 1 at run time do not broadcast, in sums with products neither.
+  // Sizes of 1 at run time do not broadcast, nor do they in sums with products.
   CHECK_THROWS_AS(f(x, y, matrix_of(DType::float32, 1, 5, 3), w), ct::ShapeError);
 
   const auto weights = ct::shared(Array::full(DType::float32, {7, 5}, 1), {.name = "weights"});

@@ -1,5 +1,5 @@
-// Random numbers: Philox against its authors' known answers, each distribution against its law (moments, Kolmogorov and
-// Smirnov's test, chi-square) with fixed seeds, equal bits on all back-ends and for any number of threads, and the
+// Random numbers: Philox against its authors' known answers, each distribution against its theory (moments, Kolmogorov
+// and Smirnov's test, chi-square) with fixed seeds, equal bits on all back-ends and for any number of threads, and the
 // states between calls.
 #include "samples.hpp"
 
@@ -22,7 +22,7 @@ std::vector<double> values_of(const Array& array) {
   return values;
 }
 
-/// sqrt(n) sup |F_n - F|: above 1.95 with probability 0.001 where the law holds.
+/// sqrt(n) sup |F_n - F|: above 1.95 with probability 0.001 if the distribution is right.
 double kolmogorov(std::vector<double> x, const std::function<double(double)>& law) {
   std::ranges::sort(x);
   double worst = 0;
@@ -34,7 +34,7 @@ double kolmogorov(std::vector<double> x, const std::function<double(double)>& la
   return worst * std::sqrt(n);
 }
 
-/// Chi-square of counts less its mean, in deviations: above 3.5 with a probability of about 0.001.
+/// Chi-square of counts minus its mean, in deviations: above 3.5 with a probability of about 0.001.
 double chi_square(const std::vector<double>& counts, const std::vector<double>& expected) {
   REQUIRE(counts.size() == expected.size());
   double sum = 0;
@@ -47,7 +47,7 @@ double chi_square(const std::vector<double>& counts, const std::vector<double>& 
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (expected[i] >= 10) {
       add(counts[i], expected[i]);
-    } else {  // rare ones together
+    } else {  // rare values are combined
       rare += counts[i];
       rare_expected += expected[i];
     }
@@ -114,7 +114,7 @@ TEST_CASE("Philox gives the known answers of its authors", "[random]") {
 }
 
 TEST_CASE("the rows of random numbers agree with their references", "[random]") {
-  // The bits of some keys, and the ends.
+  // The bits of some keys, and the extremes.
   Words bits{0,          1,          ~0ULL,     1ULL << 63, (1ULL << 63) - 1, 1ULL << 41, (1ULL << 41) - 1,
              1ULL << 12, 0x7fffffff, 0x80000000};
   for (std::uint64_t i = 0; i < 500; ++i) bits.push_back(reference::philox(7, 0, i).first);
@@ -136,7 +136,7 @@ TEST_CASE("the rows of random numbers agree with their references", "[random]") 
       CHECK(got[1].as_double(at) == reference::unit64(bits[i]));
       CHECK((got[0].as_double(at) > 0 && got[0].as_double(at) < 1 && got[1].as_double(at) > 0 &&
              got[1].as_double(at) < 1));
-      // log, sqrt and the cosine are each within 2 ULP.
+      // log, sqrt and the cosine each have errors up to 2 ULP.
       const double z32 = reference::normal32(bits[i]), z64 = reference::normal64(bits[i], others[i]);
       CHECK(std::abs(got[2].as_double(at) - z32) <= 8 * 0x1p-24 * std::abs(z32));
       CHECK(std::abs(got[3].as_double(at) - z64) <= 8 * 0x1p-53 * std::abs(z64));
@@ -215,7 +215,7 @@ TEST_CASE("real numbers follow their laws", "[random]") {
     CHECK(kolmogorov(e, [](double x) { return 1 - std::exp(-x / 2); }) < 1.95);
     check_moments(e, 2, 4, 9);
   }
-  // Of neighbours and of successive calls nothing follows.
+  // Neighbours and successive calls are independent.
   const auto f = ct::function({}, streams.normal({many}, 0, 1, DType::float64));
   const std::vector<double> a = values_of(f()), b = values_of(f());
   double neighbours = 0, calls = 0;
@@ -246,7 +246,7 @@ TEST_CASE("gamma and beta numbers follow their laws", "[random]") {
     const std::vector<double> x = values_of(ct::function({}, streams.beta({many}, a, 1, DType::float64))());
     CHECK(kolmogorov(x, [&](double v) { return std::pow(v, a); }) < 1.95);
     const std::vector<double> y = values_of(ct::function({}, streams.beta({many}, 1, a, DType::float64))());
-    // Near 1 numbers are coarser than what a small b draws.
+    // Near 1 numbers are coarser than the draws for a small b.
     if (a > 0.5) CHECK(kolmogorov(y, [&](double v) { return 1 - std::pow(1 - v, a); }) < 1.95);
   }
   check_moments(values_of(ct::function({}, streams.beta({many}, 2, 3))()), 0.4, 0.04, 2.3571428571428572);
@@ -283,7 +283,7 @@ TEST_CASE("whole numbers follow their laws", "[random]") {
         3.5);
   const std::vector<double> inclusive = draw(streams.random_integers({many}, -3, 3, DType::int8));
   CHECK((*std::ranges::min_element(inclusive) == -3 && *std::ranges::max_element(inclusive) == 3));
-  // The whole range of int64, of which the upper half is one bit.
+  // The whole range of int64, whose upper half is one bit.
   const std::int64_t least = std::numeric_limits<std::int64_t>::min() / 2;
   std::vector<double> wide = draw(streams.integers({many}, Array(least), Array(-least)));
   for (double& each : wide) each = each < 0 ? 0 : 1;
@@ -296,14 +296,14 @@ TEST_CASE("choices, permutations and multinomial counts", "[random]") {
   const Array p{0.0, 0.5, 0.2, 0.0, 0.3, 0.0};
   const std::vector<double> expected{0, 0.5 * many, 0.2 * many, 0, 0.3 * many, 0};
   const auto counts = counts_of(values_of(draw(streams.choice({many}, 6, {.p = p}))), 6);
-  CHECK((counts[0] == 0 && counts[3] == 0 && counts[5] == 0));  // nothing of probability 0
+  CHECK((counts[0] == 0 && counts[3] == 0 && counts[5] == 0));  // probability 0
   CHECK(std::abs(chi_square({counts[1], counts[2], counts[4]}, {expected[1], expected[2], expected[4]})) < 3.5);
   CHECK(std::abs(chi_square(counts_of(values_of(draw(streams.choice({many}, 6))), 6),
                             std::vector<double>(6, many / 6.0))) < 3.5);
   const Array words = Array{5, 7, 9};
   for (const double v : values_of(draw(streams.choice({100}, words)))) CHECK((v == 5 || v == 7 || v == 9));
 
-  // Without replacement: each once, and the first by its probability.
+  // Without replacement: each occurs once, and the first has its probability.
   const auto without = ct::function({}, streams.choice({3}, 3, {.replace = false, .p = Array{0.6, 0.3, 0.1}}));
   const auto plain = ct::function({}, streams.choice({2, 2}, 5, {.replace = false}));
   std::vector<double> first(3, 0), second_after_0(3, 0);
@@ -321,7 +321,7 @@ TEST_CASE("choices, permutations and multinomial counts", "[random]") {
   CHECK(std::abs(second_after_0[1] / first[0] - 0.75) < 0.05);
   CHECK_THROWS_AS(ct::function({}, streams.choice({4}, 3, {.replace = false}))(), ct::ShapeError);
 
-  // All orders of three come up alike.
+  // All orders of three are equally frequent.
   const Array orders = draw(streams.permutation(3, {60'000}));
   std::vector<double> seen;
   for (std::int64_t i = 0; i < 60'000; ++i)
@@ -387,7 +387,7 @@ TEST_CASE("the same bits on every back-end and for any number of threads", "[ran
       CHECK(got[i].same_bits(wanted[i]));
     }
   }
-  const std::vector<Array> slow = all("mode=reference");  // whose functions are the C library's
+  const std::vector<Array> slow = all("mode=reference");  // its functions are the C library's
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     INFO(i);
     CHECK(slow[i].all_close(wanted[i], 1e-4, 1e-6));
@@ -402,9 +402,9 @@ TEST_CASE("whole numbers of all ranges", "[random]") {
   const Variable low = ct::lscalar("low"), high = ct::lscalar("high"), small = ct::bscalar("small");
   for (const std::string& backend : backends()) {
     INFO(backend);
-    RandomStreams streams(6);  // of the same numbers on every back-end, however many there are
+    RandomStreams streams(6);  // with the same numbers on every back-end, for any number of them
     const ct::change_flags flags(backend);
-    const auto spread = [&](const Variable& v, double from, double to) {  // whether quarters are drawn alike
+    const auto spread = [&](const Variable& v, double from, double to) {  // whether quarters are equally frequent
       std::vector<double> quarters;
       for (const double each : values_of(ct::function({}, v)().only()))
         quarters.push_back(std::floor((each - from) / (to - from) * 4));
@@ -432,7 +432,7 @@ TEST_CASE("whole numbers of all ranges", "[random]") {
     CHECK(std::ranges::max(values_of(g(std::int8_t{127}).only())) == 127);
   }
   RandomStreams streams(6);
-  // Of 3 times 2^62 numbers each is as likely as the next: 64 bits would give every third one twice.
+  // Each of 3 times 2^62 numbers is equally likely: 64 bits would give every third one twice.
   const Array wide =
       ct::function({}, streams.integers({many}, number(-(std::int64_t{3} << 61)), number(std::int64_t{3} << 61)))();
   std::vector<double> thirds;
@@ -474,7 +474,7 @@ TEST_CASE("choices of nothing, and probabilities that are none", "[random]") {
     const ct::change_flags flags(backend);
     const auto below = ct::function({n}, streams.choice({4}, n));
     CHECK(below(std::int64_t{-5}).only().equals(Array::zeros(DType::int64, {4})));
-    // What is negative or nan counts as 0, and is not chosen.
+    // A negative number or nan counts as 0, and is not chosen.
     const auto f =
         ct::function({p}, std::vector<Variable>{streams.choice({200}, 3, {.p = p}), streams.multinomial({}, 200, p)});
     for (const Array& some : {Array{-0.5, 0.25, 0.5}, Array{nan, 0.25, 0.5}, Array{0.0, 1.0, 2.0}}) {
@@ -502,7 +502,7 @@ TEST_CASE("16-bit numbers are as fine as their dtypes", "[random]") {
       ++counts[static_cast<std::size_t>(k)];
     }
     CHECK(std::abs(chi_square(counts, std::vector<double>(counts.size(), static_cast<double>(many) / steps))) < 3.5);
-    // Between 1 and 2 they are as many, 1 among them and 2 not.
+    // Between 1 and 2 there are equally many numbers, with 1 and without 2.
     std::vector<double> shifted(static_cast<std::size_t>(steps), 0);
     for (const double x : values_of(ct::function({}, streams.uniform({many}, 1, 2, dtype))())) {
       const double k = (x - 1) * steps;
@@ -527,13 +527,13 @@ TEST_CASE("a draw is one set of numbers in a function, and another at each call"
     const ct::Outputs second = f();
     CHECK_FALSE(second[1].equals(first[1]));
 
-    // Without the update each call repeats, from where the others have come.
+    // Without the update each call repeats the state that other calls left.
     const auto again = ct::function({}, u, {.no_default_updates = true});
     const Array third = again();
     CHECK(again().only().equals(third));
     CHECK(f()[1].equals(third));
 
-    // Another function of the same draw goes on; one of the other draw does not move it.
+    // Another function of the same draw continues; a function of the other draw does not advance it.
     const auto h = ct::function({}, u + 0);
     const Array saved = streams.state();
     const Array next = h();
@@ -541,7 +541,7 @@ TEST_CASE("a draw is one set of numbers in a function, and another at each call"
     ct::function({}, v)();
     CHECK(h().only().equals(next));
 
-    // Seeding starts anew.
+    // Seeding restarts the stream.
     streams.seed(234);
     CHECK(f()[1].equals(first[1]));
     streams.seed(235);
@@ -560,7 +560,7 @@ TEST_CASE("streams of a seed are the same, others are not", "[random]") {
   CHECK_FALSE(first(streams.independent(0)).equals(first(RandomStreams(9))));
   CHECK_FALSE(first(RandomStreams(0).independent(0)).equals(first(RandomStreams(0))));
   CHECK_FALSE(first(RandomStreams(0).independent(0).independent(0)).equals(first(RandomStreams(0).independent(0))));
-  // These numbers are a promise: programs that keep a seed keep their results.
+  // These numbers are a promise: programs with a fixed seed keep their results.
   CHECK(first(RandomStreams(42)).all_close(Array{0.26182097F, 0.10992962F, 0.2684806F, 0.99968916F}, 1e-7, 0));
 }
 
@@ -570,14 +570,14 @@ TEST_CASE("random numbers are drawn in the kernels that use them", "[random]") {
   const ct::SharedVariable w = ct::shared(Array::uniform(DType::float32, {30, 40}, 3), {.name = "w"});
   const Variable kept = streams.bernoulli(x.shape(), 0.5, DType::float32), y = ct::sqr(x * w * kept * 2);
   const auto train = ct::function({x}, ct::sum(y), {.updates = {{w, w - 0.1 * ct::grad(ct::sum(y), w)}}});
-  // No mask: of arrays of x's size there are x, w and its update.
+  // There is no stored mask: the arrays of x's size are x, w and its update.
   const std::string plan = train.plan();
   INFO(plan);
   CHECK(plan.find("temporary") == std::string::npos);
   std::size_t large = 0;
   for (std::size_t at = plan.find("f32[n, m]"); at != std::string::npos; at = plan.find("f32[n, m]", at + 1)) ++large;
   CHECK(large == 3);
-  // The gradient is that of the same mask.
+  // The gradient uses the same mask.
   const Array before = w.get_value(), in = Array::uniform(DType::float32, {30, 40}, 4, 0.5, 1);
   const auto looked = ct::function({x}, kept, {.no_default_updates = true});
   const Array mask = looked(in);
@@ -587,7 +587,7 @@ TEST_CASE("random numbers are drawn in the kernels that use them", "[random]") {
     const double xi = in.as_double(i), wi = before.as_double(i);
     CHECK(std::abs(after.as_double(i) - (wi - 0.1 * 8 * xi * xi * wi * mask.as_double(i))) < 1e-5);
   }
-  // What is repeated along an axis is drawn once.
+  // Repeated values along an axis are drawn once.
   const auto repeated = ct::function({x}, x * ct::dimshuffle(streams.uniform({x.shape(0)}), {0, ct::broadcast_axis}));
   CHECK(repeated.plan().find("temporary") != std::string::npos);
   const Array ones = Array::full(DType::float32, {3, 4}, 1), noise = repeated(ones);
@@ -608,7 +608,7 @@ TEST_CASE("what moves and scales random numbers has gradients", "[random]") {
   const Variable g = streams.gamma({3}, mean, scale, DType::float64);
   CHECK_NOTHROW(ct::grad(ct::sum(g), scale));
   CHECK_THROWS_AS(ct::grad(ct::sum(g), mean), ct::NullTypeGradError);
-  // A comparison has the gradient 0, as everywhere.
+  // A comparison has the gradient 0.
   const Variable p = ct::dvector("p");
   const Variable b = streams.bernoulli(std::nullopt, p, DType::float64);
   CHECK(ct::function({p}, ct::grad(ct::sum(b), p))(Array{0.5, 0.5}).only().equals(Array{0.0, 0.0}));

@@ -1,4 +1,4 @@
-// Loops whose steps a GPU runs one by one: which are recorded and when, and that replaying gives the same results.
+// Loops whose steps a GPU runs separately: which ones are recorded and when, and that replaying gives the same results.
 // These tests use the simulated device; unit/test_cuda_graphs.cpp tests the driver.
 #include "samples.hpp"
 
@@ -21,7 +21,7 @@ Array reals(const Sizes& shape, std::uint64_t seed, double most = 1) {
   return Array::uniform(DType::float32, shape, seed, -most, most);
 }
 
-/// What was recorded and replayed since it was made, or last asked.
+/// The recordings and replays since it was made, or since the last call of this.
 class Counted {
  public:
   bool are(std::uint64_t recorded, std::uint64_t replayed) {
@@ -82,7 +82,7 @@ TEST_CASE("steps are recorded in the second call at the same addresses and repla
       const Array got = f(x0).only();
       CHECK(counted.are(call == 1 ? 1 : 0, call == 0 ? 0 : 1));
       CHECK(got.all_close(wanted_of({layer.x}, {layer.outputs}, {x0})[0], 1e-4, 1e-5));
-      // What runs is counted, however it was asked for.
+      // Everything that runs is counted, recorded or not.
       counts.push_back(f.counts());
       CHECK(counts.back().products - counts[counts.size() - 2].products == 8);
       CHECK(counts.back().kernels - counts[counts.size() - 2].kernels == counts[1].kernels);
@@ -98,7 +98,7 @@ TEST_CASE("a recording reads what lies at its addresses now", "[loops]") {
     const ct::Function f = ct::function({layer.x}, layer.outputs);
     for (std::uint64_t call = 0; call < 6; ++call) {
       CAPTURE(call);
-      // The matrix moves: to memory that is new, or was another value's.
+      // The matrix moves: to new memory, or to memory of another value.
       layer.u.set_value(reals({520, 520}, 100 + call, 0.1));
       const Array x0 = reals({4, 3, 6}, call);
       CHECK(f(x0).only().all_close(wanted_of({layer.x}, {layer.outputs}, {x0})[0], 1e-4, 1e-5));
@@ -211,7 +211,7 @@ TEST_CASE("sorts and running sums in a step are recorded, in pieces where there 
     };
     calls(12, 1);
     calls(200, 3);
-    calls(2000, 0);  // beyond the bound
+    calls(2000, 0);  // above the bound
   }
 }
 
@@ -276,7 +276,7 @@ TEST_CASE("a loop inside a loop: the inner one may be recorded", "[loops]") {
 TEST_CASE("results of a step that nobody wants, and states that go round", "[loops]") {
   const Variable x = ct::ftensor3("x"), y = ct::fmatrix("y");
   const SharedVariable u = ct::shared(reals({520, 520}, 1, 0.1), {.name = "u"});
-  // y: rows one and three steps ago; only the last outputs are wanted, and nothing of the exponentials.
+  // y: rows one and three steps ago; only the last outputs are requested, and none of the exponentials.
   const ScanResult scan =
       ct::scan([&](const Vars& in) { return Step{ct::tanh(in[0] + ct::dot(in[1], u)) + 0.1 * in[2], ct::exp(in[0])}; },
                {x}, {{ct::stack({y, 2 * y, 3 * y}), {-1, -3}}, std::nullopt}, {}, {.go_backwards = true});
@@ -291,7 +291,7 @@ TEST_CASE("results of a step that nobody wants, and states that go round", "[loo
         const Array x0 = reals({8, 3, 520}, seed), y0 = reals({3, 520}, seed + 50);
         CHECK(f(x0, y0).only().all_close(wanted_of({x, y}, {last}, {x0, y0})[0], 1e-5, 1e-5));
       };
-      // A driver's pool may need some calls until it gives out the same addresses again.
+      // A driver's pool may need some calls until it returns the same addresses again.
       if (backend != "mode=simulate")
         for (std::uint64_t call = 10; call < 20; ++call) call_it(call);
       Counted counted;
@@ -333,7 +333,7 @@ TEST_CASE("plans say what sizes decide, as far as these are stated", "[loops]") 
                  Contains("has a right matrix of 1.4 MiB:"));
   CHECK_THAT(plan("mode=run", any, 400), Contains("all steps in one launch:"));
   CHECK_THAT(plan("mode=run", any, any), Contains("all steps in one launch:"));
-  // A GPU has all blocks work on a product, up to sums of 512 and 2^24 multiplications.
+  // On a GPU all blocks work on a product, up to sums of 512 and 2^24 multiplications.
   CHECK_THAT(plan("mode=simulate", any, 600), Contains("a step at a time, as a CUDA graph: the product of ") &&
                                                   Contains("has a right matrix of 1.4 MiB:"));
   CHECK_THAT(plan("mode=simulate", 200, 400), Contains("a step at a time, as a CUDA graph: the product of "));

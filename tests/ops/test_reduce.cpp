@@ -1,6 +1,6 @@
-// Reductions over every subset of axes, of sizes around all the borders that their trees have (32 lanes, blocks of
-// 1024, work split over threads and teams), in every mode, against the reference evaluator and a plain loop; equal bits
-// on every device.
+// Reductions over every subset of axes, with sizes near all boundaries of their trees (32 lanes, blocks of 1024, work
+// split over threads and teams), in every mode, against the reference evaluator and a plain loop; equal bits on every
+// device.
 #include "samples.hpp"
 
 using namespace croton_test;
@@ -18,7 +18,7 @@ std::vector<std::vector<int>> subsets(int rank) {
   return all;
 }
 
-/// All reductions of x over the axes; max and the like only where there are elements.
+/// All reductions of x over the axes; max and others only if there are elements.
 std::vector<Variable> reductions(const Variable& x, const std::vector<int>& axes, bool extremes) {
   std::vector<Variable> r = {ct::sum(x, axes), ct::prod(x, axes),    ct::mean(x, axes),
                              ct::var(x, axes), ct::all(x > 0, axes), ct::any(x > 2, axes)};
@@ -49,8 +49,8 @@ std::vector<std::vector<double>> groups(const Array& x, const std::vector<int>& 
   return all;
 }
 
-/// The bound of codegen_templates/common/combine.cuh for a float sum of n elements, of the sum of magnitudes; doubled
-/// for the rounding of the result and of what the caller does to it.
+/// The bound of codegen_templates/common/combine.cuh for a float sum of n elements, relative to the sum of magnitudes;
+/// doubled for the rounding of the result and of further operations.
 double sum_bound(double n, double magnitudes, DType dtype) {
   const double half_ulp = dtype == DType::float64 ? 0x1p-53 : 0x1p-24;
   return 2 * (37 + std::log2(std::max(n / 1024, 1.0))) * half_ulp * magnitudes;
@@ -94,7 +94,7 @@ void check_against_loop(const Array& x, const std::vector<int>& axes, const ct::
     long double squares = 0;
     for (const double e : v) squares += (e - mean) * (e - mean);
     worst = std::max(worst, std::abs(got[2].as_double(at) - static_cast<double>(mean)) / (bound / n * 1.1 + 1e-300));
-    // The mean's own error enters squared, beside the sum's.
+    // The mean's own error enters squared, in addition to the sum's.
     const double var = static_cast<double>(squares / v.size());
     worst = std::max(
         worst, std::abs(got[3].as_double(at) - var) / (sum_bound(n, var, t) + 4 * std::pow(bound / n, 2) + 1e-300));
@@ -132,7 +132,7 @@ Sizes sizes_of(const std::string& text) {
   return sizes;
 }
 
-/// Runs x through all modes for these axes, with one and two threads.
+/// Computes the reductions of x over these axes in all modes, with one and two threads.
 void check_everywhere(const Variable& v, const std::vector<Array>& values, const std::vector<int>& axes,
                       bool reference) {
   const std::vector<Variable> outputs = reductions(v, axes, true);
@@ -331,7 +331,7 @@ ct::ReduceOptions dtypes(std::optional<DType> dtype, std::optional<DType> acc_dt
   return options;
 }
 
-/// 1e8 and 4096 ones, of which float32 keeps some at most: 1e8 has a last place of 8.
+/// 1e8 and 4096 ones, of which float32 keeps at most some: the last place of 1e8 is 8.
 Array one_large() {
   Array x = Array::full(DType::float32, {4097}, 1);
   x.at<float>(0) = 1e8f;
@@ -361,7 +361,7 @@ TEST_CASE("sums are computed in acc_dtype and have dtype", "[ops]") {
   CHECK(r[1].item<float>() == static_cast<float>(100004096.0 / 4097));
   CHECK(r[2].item<double>() == 100004096.0);
   CHECK(r[3].dtype() == DType::float64);
-  CHECK((r[3].item<double>() < 100004096.0 || mode == "mode=reference"));  // which adds in float64 always
+  CHECK((r[3].item<double>() < 100004096.0 || mode == "mode=reference"));  // the evaluator always adds in float64
   for (const std::size_t i : {4, 5, 6}) {
     CHECK(r[i].dtype() == DType::float16);
     CHECK(r[i].as_double(0) == 4096);  // a running sum of float16 would stay at 2048
@@ -392,7 +392,7 @@ TEST_CASE("spreads, norms and sums of exponentials are computed in acc_dtype and
                ct::norm(h, 2, dtypes({}, DType::float32)), ct::norm(h, 2, dtypes(DType::float64, {}, true)),
                ct::var(b, dtypes(DType::float32, {}), 1), ct::logsumexp(b, dtypes(DType::float16, {})),
                ct::norm(x, 1, dtypes(DType::float64, DType::float64)), ct::logsumexp(h, dtypes(DType::float32, {}))});
-  // Squares beyond float32, beside numbers that a mean in float32 would lose.
+  // Squares beyond float32, next to numbers that a mean in float32 would lose.
   const auto r = f(Array{3e30f, 4e30f}, Array{1000.f, 1001.f, 1002.f}.astype(DType::float16),
                    Array{std::int8_t{-100}, std::int8_t{100}});
   CHECK(r[0].dtype() == DType::float32);
@@ -419,7 +419,7 @@ TEST_CASE("spreads, norms and sums of exponentials are computed in acc_dtype and
   CHECK(r[13].item<double>() == Approx(7e30).epsilon(1e-6));
   CHECK(r[14].dtype() == DType::float32);
   CHECK(r[14].as_double(0) == Approx(1002 + std::log(1 + std::exp(-1.0) + std::exp(-2.0))).epsilon(1e-7));
-  // Without being told to, they overflow: the options above are what helps.
+  // By default they overflow: the options above prevent it.
   const auto plain = compile(mode, {x}, {ct::norm(x), ct::std(x)});
   CHECK((std::isinf(plain(Array{3e30f, 4e30f})[0].item<float>()) || mode == "mode=reference"));
 }
@@ -429,7 +429,7 @@ TEST_CASE("a spread of float32 around a large mean, computed in float64", "[ops]
   const auto x = ct::fvector("x");
   const auto r = compile(mode, {x}, {ct::var(x, dtypes({}, DType::float64)), ct::var(x, dtypes(DType::float64, {}))})(
       Array{16777216.f, 16777218.f, 16777222.f});
-  // The mean is no float32; rounded to one it would be off by 0.67.
+  // The mean is not a float32; rounding it to one would give an error of 0.67.
   CHECK(r[0].as_double(0) == Approx(56.0 / 9).epsilon(1e-7));
   CHECK(r[1].as_double(0) == Approx(56.0 / 9).epsilon(1e-15));
 }
@@ -559,7 +559,7 @@ TEST_CASE("reductions of nothing", "[ops]") {
   for (const auto reduce : {ct::max, ct::min, ct::argmax, ct::argmin}) {
     const auto g = compile(mode, {x}, {reduce(x, ct::ReduceOptions(0))});
     CHECK_THROWS_AS(g(Array::zeros(DType::float32, {0, 3})), ct::ValueError);
-    CHECK(g(Array::zeros(DType::float32, {3, 0}))[0].shape() == Sizes{0});  // no result, so nothing is missing
+    CHECK(g(Array::zeros(DType::float32, {3, 0}))[0].shape() == Sizes{0});  // no result, so no element is missing
     const auto whole = compile(mode, {x}, {reduce(x, {})});
     CHECK_THROWS_AS(whole(Array::zeros(DType::float32, {0, 3})), ct::ValueError);
     CHECK_THROWS_AS(whole(Array::zeros(DType::float32, {3, 0})), ct::ValueError);
@@ -597,7 +597,7 @@ TEST_CASE("bits of sums depend on no layout and no neighbour", "[ops]") {
     INFO(layout.name);
     check_same(wanted, both(layout.array));
   }
-  // Alone, or fused with what comes before and after: one tree.
+  // Alone, or fused with operations before and after: one tree.
   const auto alone = compile(mode, {x}, {ct::sum(x, 0)});
   CHECK(same_bits(alone(a)[0], wanted[0]));
   const auto fused = compile(mode, {x}, {ct::sum(-(-x), 0) + 0, ct::exp(ct::sum(x * 1, 1)) * 0 + ct::sum(x, 1)});
@@ -627,7 +627,7 @@ TEST_CASE("sums of float32 keep the documented bound", "[ops]") {
   CHECK(f(many)[0].item<float>() == Approx(1000000 * static_cast<double>(0.1f)).epsilon(1e-6));
 }
 
-// The texts go to the test that compiles them all (the flag dump_kernels); others of these tests run them.
+// The texts are compiled by another test (the flag dump_kernels); other tests of this file run them.
 TEST_CASE("every reduction of every dtype has CUDA text in every family", "[ops]") {
   const std::pair<std::vector<int>, std::string> families[] = {{{1}, "row_"}, {{0}, "column_"}, {{0, 1}, "split_"}};
   for (const DType dtype : real_dtypes) {

@@ -20,10 +20,10 @@ Array real(const Sizes& shape, std::uint64_t seed, double low = -2, double high 
   return Array::uniform(DType::float64, shape, seed, low, high);
 }
 
-/// n values of a dtype: the awkward ones first, over and over, so that many are equal.
+/// n values of a dtype: the awkward ones first, repeated, so that many are equal.
 Array awkward(DType dtype, std::int64_t n) { return awkward_pairs(dtype, n).second; }
 
-/// Whether a stands before b: nan is the last.
+/// Whether a precedes b: nan is the last.
 bool is_before(const Scalar& a, const Scalar& b) {
   if (is_float(a.dtype)) return a.d < b.d || (std::isnan(b.d) && !std::isnan(a.d));
   if (a.dtype == DType::uint64) return static_cast<std::uint64_t>(a.i) < static_cast<std::uint64_t>(b.i);
@@ -132,7 +132,7 @@ TEST_CASE("running sums of floats along every axis", "[ops]") {
     const auto x = ct::variable({dtype, {ct::unknown_size, ct::unknown_size, ct::unknown_size}}, "x");
     const auto f = compile(mode, {x}, {ct::cumsum(x, 0), ct::cumsum(x, -2), ct::cumsum(x, 2), ct::cumsum(x)});
     for (const Sizes& shape : {Sizes{2, 3, 4}, Sizes{1, 1, 1}, Sizes{0, 3, 2}, Sizes{2, 0, 2}, Sizes{1, 1100, 2}}) {
-      // Small whole numbers: every sum is exact in each dtype that can hold it.
+      // Small whole numbers: every sum is exact in each dtype that can represent it.
       const Array value =
           Array::uniform(DType::float64, shape, 3, -1.49, 1.49).astype(DType::int32).astype(dtype).copy();
       const auto got = f(value);
@@ -168,10 +168,10 @@ TEST_CASE("running sums: special values, signs of zero, rising sums", "[ops]") {
   got = f(Array{2.f, nan, 3.f});
   CHECK(got[1].at<float>(0) == 2);
   CHECK(std::isnan(got[1].at<float>(2)));
-  // float16 adds in float32: 2048 + 1 + 1 is 2050, though 2049 is no float16.
+  // float16 adds in float32: 2048 + 1 + 1 is 2050, although 2049 is not a float16.
   const auto h = ct::vector("h", DType::float16);
   CHECK(compile(mode, {h}, {ct::cumsum(h)})(Array{2048.f, 1.f, 1.f}.astype(DType::float16))[0].as_double(2) == 2050);
-  // Sums of numbers >= 0 never fall, also from one part to the next.
+  // Sums of numbers >= 0 never decrease, also between parts.
   const auto rising = f(Array::uniform(DType::float32, {5000}, 3, 0, 1))[0];
   bool never_falls = true;
   for (std::int64_t i = 1; i < 5000; ++i) never_falls = never_falls && rising.at<float>(i) >= rising.at<float>(i - 1);
@@ -329,7 +329,7 @@ TEST_CASE("where values belong in a sorted vector", "[ops]") {
       CHECK(got[2].equals(got[0]));
     }
   }
-  // Unsorted, with what sorts it; a scalar gives a scalar; dtypes are promoted.
+  // Unsorted, with the permutation that sorts it; a scalar gives a scalar; dtypes are promoted.
   const auto x = ct::vector("x");
   const auto order = ct::lvector("order");
   const auto g =
@@ -356,7 +356,7 @@ TEST_CASE("scattering rows: the last one wins, or all add up in order", "[ops]")
          std::vector<std::pair<std::int64_t, std::int64_t>>{{4, 6}, {5, 0}, {1, 3}, {0, 2}, {90, 200}}) {
       const Array to = Array::uniform(DType::float64, {n, 3}, 1, 0, 1.99).astype(DType::int32).astype(dtype).copy();
       const Array from = Array::uniform(DType::float64, {m, 3}, 2, 0, 1.99).astype(DType::int32).astype(dtype).copy();
-      // Some rows are none of x: they are passed over.
+      // Some rows are not rows of x: they are ignored.
       const Array named =
           Array::uniform(DType::float64, {m}, 3, -1.5, static_cast<double>(n) + 0.9).astype(DType::int64);
       std::vector<double> set, sum;
@@ -429,7 +429,7 @@ TEST_CASE("positions and values of what is not zero", "[ops]") {
 
 namespace {
 
-/// Runs of equal elements of a sorted order.
+/// Runs of equal elements in sorted order.
 struct Groups {
   Longs first, inverse, counts;
 };
@@ -489,7 +489,7 @@ TEST_CASE("different slices along an axis", "[ops]") {
                             columns.inverse, columns.counts});
     for (const Sizes& shape : {Sizes{0, 3}, Sizes{3, 0}, Sizes{1, 4}, Sizes{33, 1}, Sizes{70, 2}, Sizes{130, 2}}) {
       const std::int64_t n = shape[0], width = shape[1];
-      // Columns of few different numbers, nan and zeros of both signs among them, so that rows recur.
+      // Columns with few different numbers, among them nan and zeros of both signs, so that rows recur.
       const Array few = awkward(dtype, 12).reshape({12}).copy();
       Longs picks(static_cast<std::size_t>(n * width));
       for (std::size_t i = 0; i < picks.size(); ++i) picks[i] = static_cast<std::int64_t>(i * i / 7 % 12);
@@ -598,7 +598,7 @@ TEST_CASE("choosing by a condition", "[ops]") {
 
 namespace {
 
-/// Every `every`-th case, to the second order where it says so and `second` is true.
+/// Every `every`-th case, to the second order if the case has it and `second` is true.
 void check_gradients(std::size_t every, bool second) {
   using Inputs = std::vector<Variable>;
   struct Case {
@@ -705,6 +705,6 @@ TEST_CASE("what routines refuse names the variable", "[ops]") {
     CHECK(what.find("x is f32[?, ?]") != what.npos);
     CHECK(what.find("axis 5, where -2 to 1 are accepted") != what.npos);
   }
-  // Scalars are vectors of one.
+  // Scalars are vectors of size 1.
   CHECK(ct::sort(ct::constant(Array(2.5)), std::nullopt).eval().shape() == Sizes{1});
 }

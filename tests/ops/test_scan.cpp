@@ -1,4 +1,4 @@
-// Loops: scan and the functions based on it against loops written here, gradients against finite differences, on every
+// Loops: scan and the functions based on it against plain loops, gradients against finite differences, on every
 // back-end.
 #include "samples.hpp"
 
@@ -35,7 +35,7 @@ Updates as_updates(const ScanResult& scan) {
   return updates;
 }
 
-/// How far the gradients of f are from finite differences, on each back-end, to that order.
+/// The distance of f's gradients from finite differences, on each back-end, up to this order.
 void check_gradients(const std::function<Variable(const Vars&)>& f, const std::vector<Array>& points, int order = 1) {
   for (const std::string& backend : backends()) {
     INFO(backend);
@@ -160,9 +160,9 @@ TEST_CASE("the order of steps, and lengths that differ", "[scan]") {
                 {ct::scan(list, {x, y}).outputs[0], ct::scan(list, {x, y}, {}, {}, {.n_steps = n}).outputs[0],
                  ct::scan(list, {x, y}, {}, {}, {.n_steps = n, .go_backwards = true}).outputs[0]});
     const ct::Outputs two = f(a, b, 2);
-    CHECK(two[0].equals(Array(Longs{15, 26, 37})));  // the shortest decides
+    CHECK(two[0].equals(Array(Longs{15, 26, 37})));  // the shortest determines the length
     CHECK(two[1].equals(Array(Longs{15, 26})));
-    CHECK(two[2].equals(Array(Longs{47, 36})));  // from the ends; results in the order of the steps
+    CHECK(two[2].equals(Array(Longs{47, 36})));  // from the end; results in the order of the steps
     CHECK(f(a, b, 0)[1].shape() == Sizes{0});
     CHECK_THROWS_AS(f(a, b, 4), ct::ShapeError);
     CHECK_THROWS_AS(f(a, b, -1), ct::ShapeError);
@@ -286,7 +286,7 @@ TEST_CASE("the gradient of a loop that stops", "[scan]") {
     INFO(backend);
     const Variable x = ct::dvector("x");
     const Variable s = total({x, ct::constant(Array(1.3))});
-    // Elements that no step has read have no slope.
+    // Elements that no step reads have the gradient 0.
     const Array slope = compile(backend, {x}, {ct::grad(s, x)})(Array::full(DType::float64, {12}, 0.3));
     CHECK(slope.as_double(0) != 0);
     CHECK(slope.as_double(11) == 0);
@@ -308,7 +308,7 @@ TEST_CASE("map, reduce, foldl and foldr", "[scan]") {
     CHECK(got[1].item<std::int64_t>() == 123);
     CHECK(got[2].item<std::int64_t>() == 123);
     CHECK(got[3].item<std::int64_t>() == 321);
-    CHECK(f(Array::zeros(DType::int64, {0}))[1].item<std::int64_t>() == 0);  // what it began with
+    CHECK(f(Array::zeros(DType::int64, {0}))[1].item<std::int64_t>() == 0);  // the initial value
   }
 }
 
@@ -352,7 +352,7 @@ TEST_CASE("what checkpoints do not do is refused, and the shortest sequence says
         ct::scan_checkpoints([](const Vars& in) { return Step(in[0] * in[1] + in[2]); }, {x, y}, {h}, {}, 2).outputs[0];
     const auto f = ct::function({x, y, h}, sums);
     CHECK(f(Array{1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, Array{1.0, 1.0, 1.0, 1.0}, 0.0).only().equals(Array{3.0, 10.0}));
-    // What is drawn inside moves on by itself.
+    // A stream that is used inside advances.
     RandomStreams streams(3);
     const Variable walk =
         ct::scan_checkpoints([&](const Vars& in) { return Step(in[0] + streams.uniform({}, 0, 1, DType::float64)); },
@@ -444,13 +444,13 @@ TEST_CASE("shared variables that the steps update", "[scan]") {
     CHECK(f().only().equals(Array(Longs{0, 2, 4, 6})));
     CHECK(count.get_value().item<std::int64_t>() == 8);
     CHECK(f().only().equals(Array(Longs{8, 10, 12, 14})));
-    // A step that only updates.
+    // A step without outputs, only with an update.
     const ScanResult silent =
         ct::scan([&](const Vars&) { return Step(Vars{}, {{count, count - 1}}); }, {}, {}, {}, {.n_steps = 16});
     ct::function({}, std::vector<ct::Out>{}, {.updates = as_updates(silent)})();
     CHECK(count.get_value().item<std::int64_t>() == 0);
   }
-  // Forgetting them is said.
+  // Forgotten updates raise an error.
   const SharedVariable count = ct::shared(Array(std::int64_t{0}), {.name = "count"});
   const ScanResult counted =
       ct::scan([&](const Vars&) { return Step(Vars{count * 1}, {{count, count + 1}}); }, {}, {}, {}, {.n_steps = 3});
@@ -475,7 +475,7 @@ TEST_CASE("random numbers are drawn anew in each step", "[scan]") {
         ct::scan([&](const Vars&) { return Step{streams.uniform({2}), outside + 0}; }, {}, {}, {}, {.n_steps = 3});
     const auto f = ct::function({}, drawn.outputs);
     const ct::Outputs one = f(), two = f();
-    // Six different numbers a call, twelve in two; what was drawn outside is the same in all steps.
+    // Six different numbers per call, twelve in two; a draw outside the loop is the same in all steps.
     Doubles all = doubles_of(one[0]);
     for (const double each : doubles_of(two[0])) all.push_back(each);
     std::ranges::sort(all);
@@ -484,7 +484,7 @@ TEST_CASE("random numbers are drawn anew in each step", "[scan]") {
     CHECK_FALSE(one[1].equals(two[1]));
     if (first.empty()) first = one.arrays();
     CHECK(one[0].equals(first[0]));
-    // The gradient sees the numbers that the loop has seen.
+    // The gradient uses the loop's random numbers.
     const ScanResult walk =
         ct::scan([&](const Vars& in) { return Step(in[0] * w + streams.normal({}, 0, 1, DType::float64)); }, {},
                  {ct::zeros_like(w)}, {}, {.n_steps = 5});
@@ -534,7 +534,7 @@ TEST_CASE("shared variables whose default updates need each other are freed", "[
     CHECK(f().item<double>() == 3);
     CHECK(f().item<double>() == 3 + 2);
     CHECK((a.get_value().item<double>() == 5 && b.get_value().item<double>() == 6));
-    // Both are moved on by the steps of one loop.
+    // The steps of one loop advance both.
     ct::RandomStreams streams(3);
     const ScanResult drawn = ct::scan(
         [&](const Vars& in) { return Step(in[0] + streams.uniform({}) * streams.normal({})); }, {ct::fvector("x")});
@@ -542,7 +542,7 @@ TEST_CASE("shared variables whose default updates need each other are freed", "[
     states.push_back(a.node()->weak_from_this());
     states.push_back(b.node()->weak_from_this());
     CHECK(states.size() == 4);
-    // Of those that are not needed the other way round nothing is lost when no handle is left.
+    // With a dependence in only one direction, nothing is lost when no handle is left.
     ct::SharedVariable count = ct::shared(Array(0.0));
     {
       const ct::SharedVariable step = ct::shared(Array(2.0));
@@ -596,7 +596,7 @@ TEST_CASE("recurrent layers", "[scan]") {
     return std::vector<Array>{reals({steps, batch, in_size}, 1), reals({in_size, gates * size}, 2),
                               reals({size, gates * size}, 3), reals({gates * size}, 4)};
   };
-  // The LSTM by hand.
+  // The LSTM in plain C++.
   const std::vector<Array> at = points(4);
   Doubles h(batch * size, 0), c(batch * size, 0), all;
   const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
@@ -653,7 +653,7 @@ TEST_CASE("R-operator, Jacobians and batches of loops", "[scan]") {
     const Array jacobian = compile(backend, {x, w}, {ct::jacobian(f(x, w), x)})(x0, 0.7);
     for (std::int64_t i = 0; i < 5; ++i) {
       CHECK(std::abs(along.as_double(i) - (up.as_double(i) - down.as_double(i)) / (2 * eps)) < 1e-8);
-      for (std::int64_t j = i + 1; j < 5; ++j) CHECK(jacobian.at<double>(i, j) == 0);  // no step sees what comes later
+      for (std::int64_t j = i + 1; j < 5; ++j) CHECK(jacobian.at<double>(i, j) == 0);  // steps do not look ahead
       CHECK(jacobian.at<double>(i, i) > 0);
     }
     const Variable many = ct::dmatrix("many");
@@ -676,7 +676,7 @@ TEST_CASE("what is outside is computed once, and given to the body", "[scan]") {
   // It prints and parses back.
   const croton::expr::Graph read = croton::expr::parse_graph(graph);
   CHECK(croton::expr::print(read) == croton::expr::print(croton::expr::parse_graph(croton::expr::print(read))));
-  // Equal loops are one.
+  // Equal loops are merged.
   const ScanResult again = ct::scan([&](const Vars& in) { return Step(ct::dot(in[0], ct::exp(w)) + ct::sum(w)); }, {},
                                     {x}, {}, {.n_steps = 3});
   const std::string both = ct::function({x, w}, s.outputs[0] + again.outputs[0]).graph();
@@ -717,7 +717,7 @@ TEST_CASE("mistakes with scan are named", "[scan]") {
              Contains("until must be a scalar"));
   CHECK_THAT(error_of([&] { ct::scan([&](const Vars&) { return Step(Variable()); }, {x}); }),
              Contains("empty Variable"));
-  // What differs from step to step is found when the loop is built, or when it runs.
+  // Sizes that differ between steps are found when the loop is built, or when it runs.
   const Variable k = ct::lvector("k");
   CHECK_THAT(error_of([&] { ct::scan([&](const Vars& in) { return Step(ct::arange(in[0])); }, {k}); }),
              Contains("may differ from step to step"));
@@ -753,7 +753,7 @@ TEST_CASE("bodies whose sizes differ from step to step inside", "[scan]") {
 
 TEST_CASE("slices with bounds from outside have one size in all steps", "[scan]") {
   const Variable x = ct::dvector("x"), v = ct::dvector("v"), n = ct::lscalar("n");
-  // The gradient of each element of a join is a slice of x's size, which the body knows as a number only.
+  // The gradient of each element of a join is a slice of x's size, which the body has only as a number.
   const Variable y = ct::concatenate({x, v});
   const Variable rows =
       ct::scan([&](const Vars& in) { return Step(ct::grad(y[in[0]], x)); }, {ct::arange(y.shape(0))}, {}, {y, x})

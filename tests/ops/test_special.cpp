@@ -1,5 +1,5 @@
-// Functions of an order and an argument beyond the table test of test_elementwise.cpp: relative accuracy on both sides
-// of the boundaries between their methods, identities, float32, gradients and undefined gradients.
+// Functions of an order and an argument, in addition to the table test of test_elementwise.cpp: relative accuracy on
+// both sides of the boundaries between their methods, identities, float32, gradients and undefined gradients.
 #include "samples.hpp"
 
 using namespace croton_test;
@@ -15,7 +15,7 @@ struct Named {
 
 const Named incomplete[] = {{"gammainc", ct::gammainc}, {"gammaincc", ct::gammaincc}};
 
-/// Pairs of orders and arguments around every seam, and far from them.
+/// Pairs of orders and arguments near every boundary between methods, and far from them.
 std::pair<Array, Array> pairs() {
   std::vector<double> a, x;
   for (const double order :
@@ -29,7 +29,7 @@ std::pair<Array, Array> pairs() {
   return {Array(a), Array(x)};
 }
 
-/// A constant as it is: a literal would be float32.
+/// A constant in double precision: a literal would be float32.
 Variable precise(double x) { return ct::constant(Array(x)); }
 
 double relative_error(const Array& got, const Array& wanted) {
@@ -54,7 +54,7 @@ TEST_CASE("incomplete gamma functions keep their relative accuracy", "[ops]") {
     const auto outputs = compile(mode, {a, x}, {f.function(a, x)})(orders, arguments);
     const Array exact = compile("mode=reference", {a, x}, {f.function(a, x)})(orders, arguments)[0];
     CHECK(relative_error(outputs[0], exact) < 1e-13);
-    // Computed in double and rounded once, of float32 operands.
+    // Computed in double and rounded once, for float32 operands.
     const auto b = ct::fvector("b"), y = ct::fvector("y");
     const Array narrow_a = orders.astype(DType::float32), narrow_x = arguments.astype(DType::float32);
     const Array narrow = compile(mode, {b, y}, {f.function(b, y)})(narrow_a, narrow_x)[0];
@@ -145,7 +145,7 @@ TEST_CASE("Bessel functions in closed form and by their relations", "[ops]") {
   CHECK(difference(ct::iv(0.5, x), scale * ct::sinh(x)) < 1e-12);
   CHECK(difference(ct::iv(-0.5, x), scale * ct::cosh(x)) < 1e-12);
   CHECK(difference(ct::iv(1, -x), -ct::i1(x)) < 1e-12);
-  // DLMF 10.5.1, times x: what orders of both signs have to do with each other.
+  // DLMF 10.5.1, times x: relates orders of both signs.
   for (const double v : {0.25, 0.7, 2.3}) {
     INFO(v);
     const Variable wronskian =
@@ -195,7 +195,7 @@ TEST_CASE("gradients by the argument, and none by the order", "[ops]") {
   }
   ct::verify_grad([&](const std::vector<Variable>& v) { return ct::chi2sf(v[0], ct::constant(orders)); }, {points}, 2);
   CHECK_THROWS_WITH(ct::grad(ct::sum(ct::chi2sf(x, a)), a), Catch::Contains("chi2sf has no gradient by its order"));
-  // An order that is an input too is no obstacle to the gradient by x; at 0 it is the density's.
+  // An order that is an input does not prevent the gradient with respect to x; at 0 it is the density's.
   const auto slope = compile("mode=run", {a, x}, {ct::grad(ct::sum(ct::gammainc(a, x)), x)})(Array{1.0, 2.0, 0.5},
                                                                                              Array{0., 0., 0.})[0];
   CHECK(slope.at<double>(0) == 1);

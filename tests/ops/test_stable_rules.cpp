@@ -1,6 +1,6 @@
-// The stability rules one by one: each form at points where it overflows, underflows or cancels as it is written, value
-// and gradient on every back-end, against numbers that plain C++ computes in double precision from a form that is
-// exact. A rule that no form here brings to fire fails the last test.
+// Each stability rule: each form at points where it overflows, underflows or cancels as written, value and gradient on
+// every back-end, against numbers that plain C++ computes in double precision from an exact form. A rule that no form
+// here triggers fails the last test.
 #include "samples.hpp"
 
 #include <array>
@@ -91,20 +91,21 @@ TEST_CASE("forms that overflow or cancel, at extreme points") {
 
 namespace {
 
-/// exp(x x) erfc(x) of large x, by its asymptotic series.
+/// exp(x x) erfc(x) for large x, by its asymptotic series.
 double erfcx_of_large(double x) {
   double term = 1, sum = 1;
   for (int k = 1; k < 12; ++k) sum += term *= -(2 * k - 1) / (2 * x * x);
   return sum / (x * std::sqrt(std::acos(-1.0)));
 }
 
-/// At points that lie outside in both precisions. `value` and `gradient` of the number that x is in that precision.
+/// Forms at points where they fail in both precisions. `value` and `gradient` are called with x rounded to the
+/// precision.
 struct PreciseForm {
   std::string name;
   std::function<Variable(const Variable&)> f;
   double x;
   std::function<double(double)> value, gradient;
-  double margin = 0;  // of the gradient, in units of rounding: where it is a difference
+  double margin = 0;  // of the gradient, in units of rounding: not 0 if it is a difference
 };
 
 std::vector<PreciseForm> precise_forms() {
@@ -137,12 +138,12 @@ std::vector<PreciseForm> precise_forms() {
        [=](double x) { return -slope_at_0 * std::exp(-x * x) / std::erfc(x); }},
       {"log(erfc(x) / 2)", [](V x) { return ct::log(ct::erfc(x) / 2); }, 30,
        [=](double x) { return log_erfc(x) - std::log(2); }, [=](double x) { return -slope_at_0 / erfcx_of_large(x); }},
-      // The logarithm of a normal distribution, but for a factor of x that floatX would round.
+      // The logarithm of a normal distribution, without a factor of x that floatX would round.
       {"log(erfc(-0.75 x) / 2)", [](V x) { return ct::log(0.5 * ct::erfc(-0.75 * x)); }, -60,
        [=](double x) { return log_erfc(-0.75 * x) - std::log(2); },
        [=](double x) { return 0.75 * slope_at_0 / erfcx_of_large(-0.75 * x); }},
   };
-  // Where exp overflows, or 1 / exp does, or neither.
+  // Points at which exp overflows, or 1 / exp does, or neither.
   for (const double x : {800.0, -800.0, 0.5}) {
     all.push_back({"exp(x) / expm1(x)", [](V v) { return ct::exp(v) / ct::expm1(v); }, x,
                    [](double u) { return -1 / std::expm1(-u); },
@@ -198,7 +199,7 @@ TEST_CASE("powers of exponentials that overflow by themselves") {
   const Variable root = ct::sqrt(ct::exp(v)), power = ct::pow(ct::exp(v), 0.25);
   const auto r = compile(
       mode, {v}, {root, ct::grad(ct::sum(root), v), power, ct::grad(ct::sum(power), v)})(Array{x}.astype(dtype));
-  const double epsilon = dtype == DType::float32 ? 1e-4 : 1e-12;  // the exponent's unit times the exponent
+  const double epsilon = dtype == DType::float32 ? 1e-4 : 1e-12;  // the unit of the exponent times the exponent
   CHECK(r[0].as_double(0) == Approx(std::exp(x / 2)).epsilon(epsilon));
   CHECK(r[1].as_double(0) == Approx(std::exp(x / 2) / 2).epsilon(epsilon));
   CHECK(r[2].as_double(0) == Approx(std::exp(x / 4)).epsilon(epsilon));
@@ -209,7 +210,7 @@ TEST_CASE("softmax and log-sum-exp of 16-bit floats by hand, whose sums are comp
   const std::string mode = GENERATE(from_range(backends()));
   const DType dtype = GENERATE(DType::float16, DType::bfloat16);
   CAPTURE(mode, name_of(dtype));
-  // exp overflows from 11.1 and 88.7 on.
+  // exp overflows above 11.1 and 88.7.
   const double large = dtype == DType::float16 ? 64 : 256, unit = dtype == DType::float16 ? 0x1p-10 : 0x1p-7;
   const auto x = ct::matrix("x", dtype);
   const Variable e = ct::exp(x), kept = ct::sum(e, ct::ReduceOptions(std::vector{1}, true)), rows = ct::sum(e, 1);
@@ -262,7 +263,7 @@ TEST_CASE("the largest of what rises with x, where rounding makes several equal"
                                      ct::argmax(ct::exp(x), 1),           ct::argmin(ct::sigmoid(-x), 1)};
   const auto found = compile(mode, {x}, all)(values);
   for (std::size_t i = 0; i < all.size(); ++i) CHECK(found[i].equals(Array{std::int64_t{1}, std::int64_t{1}}));
-  // With the values that the functions have, the first of the equal ones.
+  // With the functions' values, the first of the equal ones.
   const auto as_written = compile(mode + ",special_values=ieee", {x}, {all[2]})(values);
   CHECK(as_written[0].equals(Array{std::int64_t{0}, std::int64_t{0}}));
 }
@@ -300,8 +301,9 @@ namespace {
 
 const Array logits{{300.f, 200.f}, {-300.f, 300.f}, {1.f, 2.f}};
 
-/// A cost of softmax(z), as users write it, and the gradient that it has by the logits: in double precision
-/// g = softmax(z) (d - sum(d softmax(z))), d being that by the probabilities, times 1 / p where it is of logarithms.
+/// A cost of softmax(z), as users write it, and its gradient with respect to the logits: in double precision g =
+/// softmax(z) (d - sum(d softmax(z))), where d is the gradient with respect to the probabilities, times 1 / p for
+/// logarithms.
 struct Cost {
   std::string name;
   std::function<Variable(const Variable& z, const Variable& p)> f;
@@ -310,7 +312,7 @@ struct Cost {
 };
 
 struct Probabilities {
-  std::vector<double> p, log;  // of the logits, by rows
+  std::vector<double> p, log;  // of the logits, row by row
 };
 Probabilities probabilities() {
   Probabilities all;
@@ -383,7 +385,7 @@ std::vector<std::function<Variable(const Variable&)>> softmaxes() {
   const ct::ReduceOptions columns(std::vector<int>{1}, true);
   return {[](const Variable& z) { return ct::nnet::softmax(z); },
           [=](const Variable& z) { return ct::exp(z) / ct::sum(ct::exp(z), columns); },
-          // The logits themselves written twice.
+          // The expression of the logits occurs twice.
           [=](const Variable& z) { return ct::exp(2 * z / 2) / ct::sum(ct::exp(2 * z / 2), columns); }};
 }
 
@@ -476,7 +478,7 @@ TEST_CASE("every stability rule is brought to fire by a form of this file") {
   }
   const ct::ReduceOptions columns(std::vector<int>{1}, true);
   note({z}, {ct::log(ct::sum(ct::exp(z), columns)), ct::log(ct::mean(ct::exp(z), 1)),
-             ct::log(ct::mean(ct::exp(z), columns)), ct::argmax(ct::sigmoid(z), 1)});  // the tests of sums and arg-max
+             ct::log(ct::mean(ct::exp(z), columns)), ct::argmax(ct::sigmoid(z), 1)});  // in other tests
   for (const ct::rewrite::Group& group : ct::rewrite::groups()) {
     if (group.name != "stability") continue;
     for (const ct::rewrite::Rule& rule : group.rules) {

@@ -1,4 +1,4 @@
-// Theano's random streams: every method number by number against Theano 1.0.5 itself, and the states between calls, in
+// Theano's random streams: each number of every method against Theano 1.0.5 itself, and the states between calls, in
 // loops and on devices.
 #include <croton/theano_random.hpp>
 
@@ -31,7 +31,7 @@ Array many_classes() {
   return p.astype(f32);
 }
 
-/// The draws of make_theano_random.py, each of streams of its own.
+/// The draws of make_theano_random.py, each with separate streams.
 Variable drawn(std::string_view name) {
   NumpyRandomStreams s(234);
   MrgRandomStreams m(42);
@@ -169,7 +169,7 @@ TEST_CASE("the streams' states are those of Theano", "[theano_random]") {
   for (std::int64_t n = 0; n < 2; ++n)
     CHECK(of_numpy.row(n).same_bits(ct::base::NumpyRandom(seeds.randint(0, 1 << 30)).state()));
 
-  // One stream for each six elements, 15360 for what Theano does not know; a truncated normal has two.
+  // One stream per six elements, 15360 for sizes that are unknown to Theano; a truncated normal has two.
   MrgRandomStreams mrg(5);
   const Variable n = ct::iscalar("n");
   mrg.uniform({5});
@@ -236,7 +236,7 @@ TEST_CASE("seeding again: Theano's two rules for later draws", "[theano_random]"
   draw(first);
   numpy.seed(2);
   CHECK(draw(first).equals(draw(fresh.uniform({3}))));
-  CHECK(draw(numpy.uniform({3})).equals(draw(other.uniform({3}))));  // as if it had not been seeded
+  CHECK(draw(numpy.uniform({3})).equals(draw(other.uniform({3}))));  // as without the seed
 
   MrgRandomStreams mrg(1), again(2);
   const Variable a = mrg.uniform({3}), b = mrg.normal({3});
@@ -244,14 +244,14 @@ TEST_CASE("seeding again: Theano's two rules for later draws", "[theano_random]"
   mrg.seed(2);
   CHECK(draw(a).equals(draw(again.uniform({3}))));
   CHECK(draw(b).equals(draw(again.normal({3}))));
-  CHECK(draw(mrg.uniform({3})).equals(draw(again.uniform({3}))));  // goes on from there
+  CHECK(draw(mrg.uniform({3})).equals(draw(again.uniform({3}))));  // continues from there
   mrg.seed();
   CHECK(draw(a).equals(draw(MrgRandomStreams(1).uniform({3}))));
   mrg.seed({3, 3, 3, 3, 3, 3});
   CHECK(draw(a).equals(draw(MrgRandomStreams(3).uniform({3}))));
   CHECK(draw(MrgRandomStreams({1, 2, 3, 4, 5, 6}).uniform({3})).size() == 3);
 
-  // Without a seed each object has its own; its seed() gives all draws new states.
+  // Without a seed each object has different states; seed() gives all draws new ones.
   NumpyRandomStreams one, two;
   const Variable x = one.uniform({4}), y = two.uniform({4});
   CHECK_FALSE(draw(x).equals(draw(y)));
@@ -286,7 +286,7 @@ TEST_CASE("sizes and parameters of Theano's draws may be symbolic", "[theano_ran
                              m.uniform({n, 3}, low, 9.0), m.normal(x.shape()), m.truncated_normal({n}),
                              m.binomial(x.shape(), 1, x), m.multinomial(ct::nnet::softmax(x, 1), n + 1),
                              m.choice(ct::minimum(n, 3), ct::nnet::softmax(x, 1))});
-    // Of size 0 nothing is drawn, and the states stay as they are.
+    // For size 0 nothing is drawn, and the states do not change.
     const Array s0 = s.state(), m0 = m.state();
     const ct::Outputs none = f(0, Array::zeros(f64, {0, 3}), Array{1., 2., 3.});
     CHECK(none[0].shape() == Sizes{0, 3});
@@ -316,7 +316,7 @@ TEST_CASE("sizes and parameters of Theano's draws may be symbolic", "[theano_ran
       std::ranges::sort(columns);
       CHECK(columns == std::vector<std::int64_t>{0, 1, 2});
     }
-    // A parameter of size 1 broadcasts as in NumPy, though that is known only now.
+    // A parameter of size 1 broadcasts as in NumPy, although its size is known only in the call.
     const Array wide = f(4, Array::uniform(f64, {2, 3}, 1), Array{1., 2., 3.})[0];
     const auto g = ct::function({low}, s.uniform({2, 3}, low, 5.0));
     CHECK(g(Array{4.5}).only().shape() == Sizes{2, 3});
@@ -368,7 +368,7 @@ TEST_CASE("Theano's draws in the steps of a scan", "[theano_random]") {
         CHECK(got[1].row(t).copy().same_bits(h().only()));
       }
     }
-    // What is drawn depends on the step before, and so does how far the state moves.
+    // The draws depend on the previous step, and so does the advance of the state.
     const Variable start = ct::dscalar("start");
     const ct::ScanResult walk =
         ct::scan([&](const std::vector<Variable>& in) { return ct::Step(s.poisson({}, in[0] + 1.0, f64)); }, {},
@@ -448,7 +448,7 @@ TEST_CASE("gradients of Theano's draws", "[theano_random]") {
   }
   const Variable below = ct::grad(ct::sum(m.binomial({3}, 1, a, f64)), a);  // a comparison
   CHECK(ct::function({a}, below)(Array{0.1, 0.5, 0.9}).only().equals(Array::zeros(f64, {3})));
-  // A size is no way for a gradient.
+  // A size has no gradient.
   const auto g = ct::function({a}, ct::grad(ct::sum(a * s.uniform(a.shape(), 2.0, 3.0) * m.normal(a.shape())), a));
   CHECK(g(Array{1., 2.}).only().shape() == Sizes{2});
   CHECK_NOTHROW(ct::grad(ct::sum(b * s.uniform({3}, a, 9.0)), b));
@@ -498,7 +498,7 @@ TEST_CASE("mistakes with Theano's streams are named", "[theano_random]") {
   CHECK_THROWS_AS(m.choice(0, probabilities(f64)), ct::ValueError);
   CHECK_THROWS_AS(m.choice(1.5, probabilities(f64)), ct::TypeError);
 
-  // Those that show at the call, which changes nothing.
+  // Errors that are found in the call, which changes nothing.
   for (const std::string& backend : backends()) {
     INFO(backend);
     const ct::change_flags flags(backend);

@@ -1,12 +1,12 @@
-// Pointwise kernels that read along another axis than the one they write along go by tiles (codegen/variant.hpp): on
-// every back-end, at sizes around those of a tile, with every dtype and with several operands turned.
+// Pointwise kernels whose reads and writes are contiguous along different axes use tiles (codegen/variant.hpp): on
+// every back-end, at sizes near those of a tile, with every dtype and with several transposed operands.
 #include "samples.hpp"
 
 using namespace croton_test;
 
 namespace {
 
-/// 0, 1, 2, ... in C order, taken modulo what every dtype can hold.
+/// 0, 1, 2, ... in C order, modulo the largest number of every dtype.
 Array counting(DType dtype, const Sizes& shape) {
   std::int64_t count = 1;
   for (const std::int64_t size : shape) count *= size;

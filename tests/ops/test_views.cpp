@@ -1,5 +1,5 @@
-// Views (transposed, reshaped, sliced, repeated) and generated arrays, fused into elementwise work and as outputs of
-// their own, in every mode, against plain loops by NumPy's rules.
+// Views (transposed, reshaped, sliced, repeated) and generated arrays, fused into elementwise work and as separate
+// outputs, in every mode, against plain loops by NumPy's rules.
 #include "samples.hpp"
 
 #include <numeric>
@@ -12,14 +12,14 @@ namespace {
 const std::vector<std::string> modes = backends();
 using Bound = std::optional<std::int64_t>;
 
-/// 0, 1, 2, ... in C order, so that each element tells where it came from.
+/// 0, 1, 2, ... in C order, so that each element identifies its position.
 Array counted(const Sizes& shape, DType dtype = DType::float32) {
   std::int64_t n = 1;
   for (const std::int64_t size : shape) n *= size;
   return Array::arange(n, dtype).reshape(shape).copy();
 }
 
-/// The positions that Python's range(*slice(start, stop, step).indices(n)) has, from its documentation.
+/// The positions of Python's range(*slice(start, stop, step).indices(n)), from its documentation.
 std::vector<std::int64_t> positions(Bound start, Bound stop, std::int64_t step, std::int64_t n) {
   const auto bound = [&](Bound b, std::int64_t absent) {
     if (!b) return absent;
@@ -150,7 +150,7 @@ TEST_CASE("indices outside their axis", "[ops]") {
   CHECK_THROWS_AS(g(counted({3, 2})), ct::IndexError);
   CHECK_THROWS_AS(g(counted({0, 4})), ct::IndexError);
   CHECK(g(a)[0].item<float>() == 2);
-  // Stated sizes are looked at when the expression is built.
+  // Static sizes are checked when the expression is built.
   const auto y = ct::variable({DType::float32, {3}}, "y");
   CHECK_THROWS_AS(y[3], ct::IndexError);
   CHECK_THROWS_AS(x.at({0, 0, 0}), ct::TypeError);
@@ -246,9 +246,9 @@ TEST_CASE("reshape", "[ops]") {
   CHECK(r[4].equals(a.reshape({6, 4})));
   CHECK(r[5].equals(a.transpose().copy().reshape({12, 2})));
   CHECK(r[6].equals(a.reshape({4, 2, 3}).transpose().copy()));
-  CHECK_THROWS_AS(f(a, std::int64_t{5}), ct::ValueError);  // 24 is no multiple of 5
+  CHECK_THROWS_AS(f(a, std::int64_t{5}), ct::ValueError);  // 24 is not a multiple of 5
   CHECK_THROWS_AS(f(counted({3, 3}), std::int64_t{3}), ct::ValueError);
-  CHECK(f(a, std::int64_t{3})[0].equals(a.reshape({24})));  // the failed calls left nothing behind
+  CHECK(f(a, std::int64_t{3})[0].equals(a.reshape({24})));  // failed calls have no effect
   const auto g = compile(mode, {x}, {ct::reshape(x, {3, 4})});
   CHECK(g(counted({2, 6}))[0].equals(counted({3, 4})));
   CHECK_THROWS_AS(g(counted({2, 5})), ct::ValueError);
@@ -338,7 +338,7 @@ TEST_CASE("views of views of computed values", "[ops]") {
                x[0] + x[-1], x.at({slice(1, {})}) - x.at({slice({}, -1)})});
   const Array a = Array::uniform(DType::float32, {5, 6}, 3);
   const auto r = f(a);
-  // Columns 1 to 4 one after the other, then every second from the end.
+  // Columns 1 to 4 in order, then every second from the end.
   REQUIRE(r[0].shape() == Sizes{10});
   for (std::int64_t k = 0; k < 10; ++k) {
     const std::int64_t at = 19 - 2 * k;
@@ -368,7 +368,7 @@ TEST_CASE("sizes as values", "[ops]") {
   CHECK(r[3].as_double(5) == 2.5);
   CHECK(r[4].equals(Array(std::int64_t{3})));
   CHECK(r[5].equals(Array(std::int64_t{6})));
-  // A shape of a sum asks that the sum be possible.
+  // The shape of a sum requires that the sum is valid.
   const auto g = compile(mode, {x, y}, {(x + y).shape(0)});
   CHECK(g(counted({2, 3}), counted({2, 3}))[0].equals(Array(std::int64_t{2})));
   CHECK_THROWS_AS(g(counted({2, 3}), counted({3, 3})), ct::ShapeError);

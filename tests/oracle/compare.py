@@ -1,4 +1,4 @@
-"""Is a result right? Its dtype, its shape, and the distance of its numbers from the exact ones."""
+"""Compares a result with the exact one: its dtype, its shape, and the distance of its numbers."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from samples import rounded
 
 
 def wide(array):
-    """As precise as NumPy has it, so that the reference is rounded once: at the comparison."""
+    """The number as precise as NumPy has it, so that the reference is rounded once: in the comparison."""
     array = np.asarray(array)
     wider = {"float16": np.float64, "float32": np.float64, "float64": np.longdouble, "complex64": np.complex128,
              "complex128": np.clongdouble}.get(array.dtype.name)
@@ -14,7 +14,7 @@ def wide(array):
 
 
 class Bfloat16:
-    """Its facts, which NumPy lacks; its numbers are kept as float32."""
+    """Facts about bfloat16, which NumPy lacks; its numbers are stored as float32."""
     eps, max = 2.0**-7, float.fromhex("0x1.fep127")
 
     @staticmethod
@@ -27,7 +27,7 @@ def facts(dtype):
 
 
 def narrowed(wide, dtype):
-    """Rounded to the dtype."""
+    """The numbers rounded to the dtype."""
     return rounded(wide) if dtype == "bfloat16" else wide.astype(dtype)
 
 
@@ -36,8 +36,8 @@ def spacing(x, dtype):
 
 
 def distance(got, wanted, dtype=None):
-    """In ULP of the dtype, by default that of `got`, per element: 0 for equal values and two nans, inf where one only
-    is nan. An overflow counts from the largest finite number."""
+    """The distance in ULP of the dtype, by default that of `got`, per element: 0 for equal values and two nans, inf
+    where one only is nan. An overflow counts from the largest finite number."""
     dtype = dtype or got.dtype
     info = facts(dtype)
     wanted = np.asarray(wanted)
@@ -47,7 +47,7 @@ def distance(got, wanted, dtype=None):
         a, b = np.clip(got.astype(np.longdouble), -top, top), np.clip(wanted.astype(np.longdouble), -top, top)
         place = spacing(np.minimum(np.abs(near), near.dtype.type(info.max)), dtype).astype(np.longdouble)
         far = np.abs(a - b) / np.where(np.isnan(place) | (place <= 0), 1, place)
-    # Where the wide value lies halfway between two numbers, to its own precision, either one is right.
+    # If the exact value is halfway between two numbers, within its precision, both are right.
     tie = (near != wanted) & (far <= 0.501)
     same = tie | (got == near) | (np.isnan(got) & np.isnan(near))
     far = np.where(same, 0, np.where(np.isnan(got) | np.isnan(near), np.inf, far))
@@ -56,13 +56,13 @@ def distance(got, wanted, dtype=None):
 
 
 def fault(got, wanted, ulp=0, absolute=0.0, zero_sign=False, dtype=None):
-    """None, or what is wrong with `got`, the exact value being `wanted`: at most `ulp` units of the last place of the
+    """None, or the fault of `got` compared with the exact value `wanted`: at most `ulp` units of the last place of the
     dtype (by default of `got`), or `absolute`, are allowed between them."""
     wanted = np.asarray(wanted)
     if got.shape != wanted.shape:
         return f"the shape is {got.shape}, not {wanted.shape}"
     if got.dtype.kind == "c":
-        # By the larger part: a small part beside a large one is as uncertain as that one.
+        # Relative to the larger part: a small part next to a large one is as uncertain as that one.
         eps = float(np.finfo(got.dtype).eps)
         with np.errstate(all="ignore"):
             exact = wanted.astype(np.complex128)
@@ -85,7 +85,7 @@ def fault(got, wanted, ulp=0, absolute=0.0, zero_sign=False, dtype=None):
 
 
 def self_test():
-    """The comparison sees what it should: an oracle that accepts everything would be quiet too."""
+    """Checks that the comparison finds faults: an oracle that accepts everything would be silent too."""
     right = np.array([1.0, np.nan, np.inf, -0.0, 5e-324, 1e308])
     assert fault(right, right.astype(np.longdouble), zero_sign=True) is None
     for at, wrong in enumerate([np.nextafter(1.0, 2), 0.0, -np.inf, 0.0, 1e-323, np.inf]):

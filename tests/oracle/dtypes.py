@@ -16,14 +16,15 @@ def varying(row):
 
 
 def slots(row):
-    """The operands whose dtype varies together, under the role "", and those that vary alone, under theirs."""
+    """The operands whose dtype varies together, under the role "", and those with separate dtypes, under their
+    roles."""
     together = varying(row)
     alone = [(draw.role, (i,)) for i, draw in enumerate(row.draws) if getattr(draw, "fixed", False)]
     return [("", together)] * bool(together) + alone
 
 
 def dtypes_of(row, dtype, at=None):
-    """The dtype of each operand: `dtype` of those at `at` (by default of those that vary together)."""
+    """The dtype of each operand: `dtype` for those at `at` (by default for those that vary together)."""
     names = []
     for i, draw in enumerate(row.draws):
         fixed = getattr(draw, "fixed", False)
@@ -37,7 +38,7 @@ def arrays_of(row, names, shapes, random):
 
 
 def inputs_of(names, shapes):
-    """Inputs, and what stands for them in the expression. Sizes are unknown but where the table states 1."""
+    """Inputs, and the variables for them in the expression. Sizes are unknown unless the table declares 1."""
     inputs = [
         T.variable(STORED.get(name, name), [1 if isinstance(n, One) else None for n in shape])
         for name, shape in zip(names, shapes)
@@ -46,7 +47,7 @@ def inputs_of(names, shapes):
 
 
 def accepted(row, build):
-    """{role: [dtype]}, where `build(names)` makes the expression of operands of these dtypes."""
+    """{role: [dtype]}: the dtypes of operands for which `build(names)` makes the expression."""
     found = {}
     for role, at in slots(row):
         for dtype in DTYPES:
@@ -64,5 +65,5 @@ def like(dtype):
 
 
 def result_dtype(name, names):
-    """What an operation gives of operands of these dtypes, if NumPy's rules give `name` with float16 for bfloat16."""
+    """The dtype of a result for operands of these dtypes, if NumPy's rules give `name` with float16 for bfloat16."""
     return "bfloat16" if name == "float16" and "bfloat16" in names else name

@@ -1,5 +1,5 @@
 """The gradient of every row by each of its float and complex operands, to the second order, against differences in
-float64 and complex128. On the reference evaluator, which compiles nothing: compiled gradients are the tests' of C++."""
+float64 and complex128. Uses the reference evaluator, which compiles nothing: the C++ tests cover compiled gradients."""
 
 import re
 
@@ -20,7 +20,8 @@ DIFFERENTIATED = ["float64", "complex128"]
 
 
 def points(row, dtype, random):
-    """Of the table for positions and the like, of the row's interval for those that are differentiated."""
+    """Arrays at which the gradient is checked: from the table for positions and the like, from the row's interval for
+    differentiated operands."""
     arrays = []
     for draw, shape in zip(row.draws, row.shapes[0]):
         shape = tuple(shape)
@@ -35,7 +36,7 @@ def points(row, dtype, random):
 
 
 def operand_names(row):
-    """What the page calls the operands: as the function does, where the row calls it plainly."""
+    """The names of the operands on the page: those of the function, if the row is a plain call."""
     doc = (operations.find(row.name).__doc__ or "").split("\n")[0]
     named = re.findall(r"[(,] ?(\w+)(?=[:,)=])", doc) if row.build is None else []
     roles = [getattr(draw, "role", "") for draw in row.draws]
@@ -51,8 +52,8 @@ def real_parts(value):
 
 
 def largest_difference(f, arrays, which, exact, weights, step):
-    """Of the given gradient from central differences of f, at a few elements of each array; for z = x + iy it is
-    df/dx + i df/dy (docs/use/complex.md)."""
+    """The largest difference of the given gradient from central differences of f, at a few elements of each array; for
+    z = x + iy it is df/dx + i df/dy (docs/use/complex.md)."""
     worst = 0.0
     random = generator("elements", len(arrays))
     for at, gradient in zip(which, exact):
@@ -71,7 +72,7 @@ def largest_difference(f, arrays, which, exact, weights, step):
 
 
 def defined(cost, variable):
-    """Whether there is a gradient, or the library says that there is none."""
+    """Whether there is a gradient; false if the library says that there is none."""
     try:
         croton.grad(cost, variable, disconnected_inputs="ignore")
         return True
@@ -80,8 +81,8 @@ def defined(cost, variable):
 
 
 def check(row, dtype):
-    """{operand: (kind, order)}, the kind being "yes", "zero", "undefined" or "none" and `order` to which order it was
-    checked; AssertionError where it is wrong."""
+    """{operand: (kind, order)}, where the kind is "yes", "zero", "undefined" or "none" and `order` is the order to
+    which it was checked; AssertionError if it is wrong."""
     random = generator("gradients", row.name)
     arrays = points(row, dtype, random)
     names = operand_names(row)
@@ -127,19 +128,19 @@ def check(row, dtype):
 
 
 def floats_of(row, roles):
-    """Of which dtypes the row is differentiated: those that its operands take, float64 where they do not vary."""
+    """The dtypes for which the row is differentiated: those that its operands accept; float64 if they do not vary."""
     fixed = any(getattr(draw, "dtype", "") == "float64" for draw in row.draws)
     return [d for d in DIFFERENTIATED if d in roles.get("", [])] or ["float64"] * fixed
 
 
 def better(a, b):
-    """Of two findings of one operand in two rows."""
+    """The better of two findings about one operand in two rows."""
     order = ["none", "undefined", "zero", "yes"]
     return max(a, b, key=lambda found: (order.index(found[0]), found[1]))
 
 
 def check_all(rows, taken):
-    """{name: {"operand:dtype": (kind, order)}}, and what is wrong."""
+    """{name: {"operand:dtype": (kind, order)}}, and a list of errors."""
     found, wrong = {}, []
     for row, roles in zip(rows, taken):
         mine = found.setdefault(row.name, {})

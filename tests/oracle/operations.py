@@ -1,4 +1,4 @@
-"""The public operations, and which names of the modules are none."""
+"""The public operations, and the public names that are none."""
 
 import importlib
 
@@ -8,7 +8,7 @@ import croton.tensor as T
 
 from table import ROWS
 
-# Make inputs, constants and functions; look at the machine; or belong to compiling: they compute nothing.
+# Names that make inputs, constants and functions, inspect the machine, or belong to compilation: they compute nothing.
 _KINDS = ["scalar", "vector", "matrix", "row", "col", "tensor3", "tensor4"]
 NO_OPERATIONS = {prefix + kind for prefix in ["", *"bwilfdcz"] for kind in _KINDS} | {
     "scalars", "vectors", "matrices", "variable", "constant", "as_tensor_variable", "shared", "clone", "devices",
@@ -22,7 +22,7 @@ for table in [
 
 
 def find(name):
-    """The function of that name: `nnet.` in front for those of croton.nnet."""
+    """The function with this name; names in croton.nnet begin with `nnet.`."""
     where = T
     for part in name.split("."):
         where = croton.nnet if part == "nnet" else getattr(where, part)

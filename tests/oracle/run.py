@@ -1,6 +1,6 @@
 """Runs every row of the table against NumPy and SciPy: `python run.py [--only NAME ...] [--records FOLDER]`.
 
-Rows that are fed with the same arrays become outputs of one compiled function, so that thousands of samples need few
+Rows with the same input arrays become outputs of one compiled function, so that thousands of samples need few
 compilations. A sample is one call of one operation on one set of arrays, compared as a whole. Prints the samples of
 each operation, and a program for every one that fails."""
 
@@ -29,14 +29,14 @@ from samples import LAYOUTS, REALS, generator, placed
 from table import ROWS, Call, Row
 
 np.seterr(all="ignore")
-warnings.simplefilter("ignore")  # of NumPy, about nan and empty arrays
+warnings.simplefilter("ignore")  # NumPy warns about nan and empty arrays
 GROUP = 10  # outputs of one function: dozens of pointers in one loop compile slowly
-QUICK_GROUP = 40  # they do not without optimisation
-QUICK = {"llvm_level": 0}  # for what is run once
-# The samples of the table that are compiled as users' functions are; with --optimise all of them. Which samples there are does
-# not depend on it.
-OPTIMISED = {"float32"}  # and all of a row without it
-FLAGS = {"special_values": "ieee"}  # x * 0 stays what it is
+QUICK_GROUP = 40  # without optimisation they do not
+QUICK = {"llvm_level": 0}  # for samples that run once
+# The samples of the table that are compiled with the users' default flags; with --optimise all of them. The choice of
+# samples does not depend on it.
+OPTIMISED = {"float32"}  # and all samples of a row without it
+FLAGS = {"special_values": "ieee"}  # x * 0 is not simplified
 PARTS = ["samples", "dtypes", "special", "gradients"]
 MODES = ["reference", "run"]
 SIMULATED = {"float32", "int32", "bool", "complex64"}
@@ -49,7 +49,7 @@ class Case:
     dtype: str
     names: tuple  # the dtype of each operand
     label: str
-    ops: frozenset = frozenset()  # of the graph, where special values are put in
+    ops: frozenset = frozenset()  # of the graph, if special values are planted
 
 
 def variables_of(arrays):
@@ -67,7 +67,7 @@ def expression(row, call, variables):
 
 
 def expected(case, arrays):
-    """The reference's results, each as wide as they come, and the dtype that the operation should give."""
+    """The reference's results, each as wide as NumPy gives it, and the dtype that the operation should give."""
     row = case.row
     apply = lambda operands: as_list(row.reference(*operands, *case.call.args, **case.call.kwargs))
     varies = varying(row)
@@ -78,7 +78,7 @@ def expected(case, arrays):
         dtypes = dtypes if isinstance(dtypes, list) else [dtypes]
     else:
         dtypes = [np.asarray(n).dtype.name for n in apply([a.astype(like(n)) for a, n in zip(arrays, case.names)])]
-        # NumPy's functions of int8 are float16.
+        # NumPy's functions give float16 for int8.
         dtypes = ["float32" if dtype == "float16" and whole and row.wide else dtype for dtype in dtypes]
     if row.wide and whole and dtypes[0] in ("float32", "float64"):
         arrays = [a.astype(np.float64) if i in varies else a for i, a in enumerate(arrays)]
@@ -88,7 +88,7 @@ def expected(case, arrays):
 
 
 def check(case, arrays, results):
-    """None, or what is wrong with (number, dtype) of each result."""
+    """None, or the fault in (number, dtype) of each result."""
     try:
         wanted = expected(case, arrays)
     except Exception as error:  # a mistake in the table
@@ -122,9 +122,9 @@ class Tally:
     def __init__(self):
         self.good, self.bad = Counter(), {}  # bad: the first fault of each case
         self.stepped_round = Counter()
-        self.pairs = set()  # (operation, back-end, role of the operand, dtype) that agreed
-        self.special = defaultdict(set)  # kinds of special values that were among the arguments
-        self.ops = set()  # of graphs, in programs that were right with such values
+        self.pairs = set()  # (operation, back-end, role of the operand, dtype) with right results
+        self.special = defaultdict(set)  # kinds of special values among the arguments
+        self.ops = set()  # of graphs, in programs with right results for such values
 
     def add(self, case, backend, arrays, problem, what=""):
         name = case.row.name
@@ -145,7 +145,7 @@ class Tally:
 
 
 def run_group(cases, sets, shapes, mode, tally, what=None, **flags):
-    """All cases as outputs of one function; one by one where that does not work. `what` names the sets in messages."""
+    """Computes all cases as outputs of one function, or separately if that fails. `what` names the sets in messages."""
     with croton.change_flags(mode=mode, **FLAGS, **flags):
         inputs, variables = inputs_of(cases[0].names, shapes)
         outputs, spans, working = [], [], []
@@ -176,7 +176,7 @@ def run_group(cases, sets, shapes, mode, tally, what=None, **flags):
 
 
 def sets_of(row, dtype):
-    """The arrays of every call: the table's shapes, then the first ones in awkward places."""
+    """The arrays of every call: the table's shapes, then the first ones with awkward memory layouts."""
     key = tuple(getattr(d, "__qualname__", "") + str(getattr(d, "interval", "")) for d in row.draws)
     random = generator(key, dtype, row.shapes)
     sets = [tuple(draw(dtype, shape, random) for draw, shape in zip(row.draws, shapes)) for shapes in row.shapes]
@@ -187,7 +187,7 @@ def sets_of(row, dtype):
 
 
 def groups(rows):
-    """Cases that are fed with the same arrays, by these."""
+    """Cases with the same input arrays, by these arrays."""
     found = defaultdict(list)
     for row in rows:
         if not row.shapes:
@@ -201,7 +201,7 @@ def groups(rows):
 
 
 def parts(cases, size):
-    """Each of as many as one function takes, of the same operands."""
+    """Parts of the cases: each part has the same operand dtypes, and fits into one function."""
     by_names = defaultdict(list)
     for case in cases:
         by_names[case.names].append(case)
@@ -216,7 +216,7 @@ def in_one_dtype(row):
 
 
 def run_samples(rows, tally, options):
-    written = set()  # operations of which a CUDA text has been written, for NVRTC
+    written = set()  # operations for which a CUDA text was written, for NVRTC
     for (dtype, shapes, _, _), cases in groups(rows).items():
         sets = sets_of(cases[0].row, dtype)
         quick = {} if options.optimise else QUICK
@@ -225,7 +225,7 @@ def run_samples(rows, tally, options):
         for part in parts(cases, GROUP if as_users else QUICK_GROUP):
             started = time.time()
             run_group(part, sets, shapes[0], "run", tally, **({} if as_users else QUICK))
-            # A share on the other back-ends: one full set of arrays.
+            # A part of the samples on the other back-ends: one full set of arrays.
             run_group(part, sets[:1], shapes[0], "reference", tally)
             simulated = dtype in SIMULATED or any(not SIMULATED & set(case.row.dtypes) for case in part)
             if simulated and not options.quick:
@@ -245,7 +245,7 @@ def accepted_by(row):
 
 
 def kind_of(row, role):
-    """Rows that differ in draws, shapes and dtypes only are of one kind; positions are of one in all rows."""
+    """Rows that differ only in draws, shapes and dtypes are of one kind; positions are of one kind in all rows."""
     if role:
         return row.name, role
     ranks = tuple(len(shape) for shape in row.shapes[0])
@@ -253,9 +253,9 @@ def kind_of(row, role):
 
 
 def run_other_dtypes(rows, taken, tally):
-    """One set of arrays for each dtype that a row takes and does not name, of each operand."""
+    """One set of arrays for each dtype that an operand of a row accepts and the row does not list."""
     found, named = defaultdict(list), {}
-    # Rows of one kind of call are one here, and name their dtypes together; one of real numbers comes first.
+    # Rows of one kind are one here, and their dtypes are combined; rows of real numbers come first.
     for row in sorted(rows, key=lambda row: (row.own, not set(row.dtypes) & set(REALS))):
         for role, at in slots(row):
             stated = row.dtypes if not role else [row.draws[at[0]].dtype]
@@ -285,7 +285,7 @@ def ops_of(row, names):
 
 
 def run_special(rows, taken, tally):
-    """nan, infinities, -0 and the extreme integers, one at a time among plain numbers."""
+    """nan, infinities, -0 and the extreme integers, one at a time among ordinary numbers."""
     found = defaultdict(list)
     for row, roles in zip(rows, taken):
         if row.own:
@@ -304,7 +304,8 @@ def run_special(rows, taken, tally):
 
 
 def run_refusals(rows, tally):
-    """What NumPy refuses, and what Croton refuses on purpose: a TypeError, ValueError or IndexError of Croton's."""
+    """Calls that NumPy rejects, and that Croton rejects on purpose: a TypeError, ValueError or IndexError of
+    Croton's."""
     for row in rows:
         for arrays, call in row.refusals:
             arrays = [np.asarray(a) for a in arrays]
@@ -321,7 +322,7 @@ def run_refusals(rows, tally):
 
 
 def write_records(path, tally, rows, taken, found_gradients):
-    """Lines of: operation, back-end, dtype, what, count."""
+    """Lines with operation, back-end, dtype, what, count."""
     with open(path, "w") as out:
         for (name, backend, dtype), count in sorted(tally.good.items()):
             out.write(f"{name} {backend} {dtype or '-'} numpy {count}\n")
@@ -360,7 +361,7 @@ def main():
     if "samples" in options.parts:
         run_samples([in_one_dtype(row) for row in rows] if options.quick else rows, tally, options)
     sampled = [row for row in rows if row.shapes]
-    taken = [] if options.quick else [accepted_by(row) for row in sampled]  # asked of every dtype
+    taken = [] if options.quick else [accepted_by(row) for row in sampled]  # for every dtype
     if "dtypes" in options.parts:
         run_other_dtypes(sampled, taken, tally)
     if "special" in options.parts:

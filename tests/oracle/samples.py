@@ -12,7 +12,7 @@ DTYPES = REALS + ["bfloat16"] + COMPLEX
 
 
 class One(int):
-    """A size 1 that is stated in the type of the variable, so that it broadcasts."""
+    """A size 1 that the type of the variable declares, so that it broadcasts."""
 
     def __new__(cls):
         return super().__new__(cls, 1)
@@ -22,12 +22,12 @@ one = One()
 
 
 def generator(*key):
-    """The random numbers of a place in the table: the same in every run and on every machine."""
+    """The random numbers of an entry of the table: the same in every run and on every machine."""
     return np.random.Generator(np.random.PCG64(zlib.crc32(repr(key).encode())))
 
 
 def awkward(dtype, shape, random):
-    """Numbers of all sizes, with those that break things: nan, inf, -0.0, denormals, extreme integers."""
+    """Numbers of all sizes, with difficult ones: nan, inf, -0.0, denormals, extreme integers."""
     dtype, count = np.dtype(dtype), int(np.prod(shape))
     if dtype.kind == "c":
         part = "float32" if dtype == np.complex64 else "float64"
@@ -51,7 +51,7 @@ def awkward(dtype, shape, random):
 
 
 def between(low, high, whole=None):
-    """Numbers of an interval; whole ones of `whole` (else of the same interval) for integer dtypes."""
+    """Numbers of an interval; for integer dtypes whole numbers of `whole` (or of the same interval)."""
 
     def draw(dtype, shape, random):
         dtype = np.dtype(dtype)
@@ -93,15 +93,15 @@ def whole(first, last, dtype="int64", role=""):
 
 
 def rounded(array):
-    """float32 numbers as bfloat16 has them; NumPy has no such dtype."""
+    """float32 numbers that are bfloat16 numbers; NumPy has no such dtype."""
     bits = np.asarray(array, np.float32).view(np.uint32)
     near = (bits + np.uint32(0x7fff) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xffff0000)
     return np.where(np.isnan(array), np.float32(np.nan), near.view(np.float32))
 
 
 def drawn(draw, dtype, shape, random):
-    """Of any dtype; bfloat16 in float32. Complex numbers of all sizes overflow on the way to most results: these are
-    finite."""
+    """Numbers of any dtype; bfloat16 in float32. Complex numbers of all sizes would overflow in most operations: these
+    are finite."""
     draw = getattr(draw, "draw", draw)
     if dtype == "bfloat16":
         return rounded(draw("float32", shape, random))
@@ -133,7 +133,7 @@ def with_ties(dtype, shape, random):
 
 
 def placed(array, layout, random):
-    """The same values elsewhere in memory."""
+    """The same values with another memory layout."""
     if not array.ndim and layout in ("Fortran order", "negative strides"):
         return array  # NumPy would make it a vector
     if layout == "Fortran order":

@@ -10,7 +10,7 @@ INTEGERS = {"largest": "max", "lowest": "min"}
 
 
 def kinds(case, arrays, seen):
-    """Which are among the operands that vary, but those that were seen."""
+    """The kinds of special values in the operands that vary, without those that were seen."""
     found = set()
     for i in varying(case.row):
         a = arrays[i]
@@ -24,13 +24,13 @@ def kinds(case, arrays, seen):
 
 
 def dtypes(row, taken):
-    """Which dtypes to plant special values into: not where a row is of complex numbers, or says why not."""
+    """The dtypes for planted special values: none if a row has complex numbers, or gives a reason."""
     real = set(row.dtypes) & set(REALS)
     return [dtype for dtype in ("float32", "int32") if real and dtype in taken and dtype not in row.special]
 
 
 def planted(row, arrays):
-    """{what was planted: set of arrays}: one special value each, in each operand that varies."""
+    """{description: set of arrays}: one special value each, in each operand that varies."""
     sets = {}
     for i in varying(row):
         a = arrays[i]

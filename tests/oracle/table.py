@@ -11,7 +11,7 @@ from samples import REALS, awkward
 
 @dataclass
 class Call:
-    """What stands behind the variables in a call; the same for ours and for the reference."""
+    """The arguments after the variables in a call; the same for Croton and for the reference."""
 
     args: tuple = ()
     kwargs: dict = field(default_factory=dict)
@@ -26,31 +26,31 @@ def call(*args, **kwargs):
 
 @dataclass
 class Row:
-    name: str  # of croton.tensor; "nnet." in front for those of croton.nnet
+    name: str  # in croton.tensor; names in croton.nnet begin with "nnet."
     reference: Callable  # on NumPy arrays, with the arguments of the call
-    draws: tuple = (awkward,)  # of each operand
+    draws: tuple = (awkward,)  # for each operand
     shapes: tuple = ()  # each a tuple with the shape of each operand; all of one rank
     calls: list = field(default_factory=lambda: [Call()])
-    dtypes: list = field(default_factory=lambda: list(REALS))  # all that are sampled
-    result: Any = None  # dtype of the result (or of each) by that of the operands that vary; None: the reference's
+    dtypes: list = field(default_factory=lambda: list(REALS))  # all sampled dtypes
+    result: Any = None  # dtype of the result (or of each) given that of the operands that vary; None: the reference's
     ulp: Any = 0  # a number, or one for each dtype
-    absolute: float = 0.0  # allowed instead of ulp, in units of the precision at 1 (of float32 for narrower ones)
-    coarse: float = 0.0  # the same of 16 bits, in units of their own precision: where steps are stored in between
+    absolute: float = 0.0  # allowed instead of ulp, in units of the precision at 1 (of float32 for narrower dtypes)
+    coarse: float = 0.0  # the same for 16 bits, in units of their own precision: if steps are stored in between
     why: str = ""  # the reason for a tolerance that is not 0
-    differs: str = ""  # what NumPy does otherwise, on purpose
+    differs: str = ""  # how NumPy differs, on purpose
     build: Callable | None = None  # (function, *variables, *args, **kwargs); None: the plain call
     layouts: bool = True
     wide: bool = True  # may the reference compute in wider numbers?
     zero_sign: bool = False  # must zeros have the sign of the reference's?
-    interval: tuple = (0.3, 0.9)  # where gradients are checked
+    interval: tuple = (0.3, 0.9)  # in which gradients are checked
     other_gradient: str = ""  # why its gradient is not the slope of its value
-    left_out: dict = field(default_factory=dict)  # dtypes that are taken and not compared: why
-    own: bool = False  # compared in its own dtypes alone: another row of the operation has the others
-    special: dict = field(default_factory=dict)  # dtypes of whose special values none are put into it: why
-    refusals: list = field(default_factory=list)  # (arrays, args): what raises, when built or called
+    left_out: dict = field(default_factory=dict)  # dtypes that are accepted and not compared: why
+    own: bool = False  # compared only in its own dtypes: another row of the operation has the others
+    special: dict = field(default_factory=dict)  # dtypes for which no special values are planted: why
+    refusals: list = field(default_factory=list)  # (arrays, args) that raise, when built or called
 
     def tolerance(self, dtype):
-        """In ULP of the result's dtype; what a row does not state is as for the dtype of the same kind."""
+        """The tolerance in ULP of the result's dtype; a dtype without an entry has that of the related dtype."""
         if not isinstance(self.ulp, dict):
             return self.ulp
         other = {"bfloat16": "float16", "complex64": "float32", "complex128": "float64"}.get(dtype)
@@ -65,25 +65,25 @@ ROWS: list[Row] = []
 
 
 def row(name, reference, *draws, **facts):
-    """Adds a row. `name` may be several words: other names of the same operation get rows of their own."""
+    """Adds a row. `name` may be several words: each is another name of the operation, and gets a separate row."""
     for each in name.split():
         ROWS.append(Row(each, reference, draws or (awkward,), **facts))
 
 
 def floats(dtype):
-    """Functions with real results: small integers give float32, others float64."""
+    """For functions with real results: small integers give float32, others float64."""
     dtype = np.dtype(dtype)
     return dtype.name if dtype.kind in "fc" else "float32" if dtype.itemsize <= 2 else "float64"
 
 
 def floatx(dtype):
-    """Compositions with results of floatX for integers of any size, as a quotient of two has."""
+    """For compositions: integers of any size give floatX, as a quotient of two does."""
     dtype = np.dtype(dtype)
     return dtype.name if dtype.kind in "fc" else "float32"
 
 
 def magnitudes(dtype):
-    """Real of complex numbers, and floatX of integers."""
+    """Real dtypes for complex ones, and floatX for integers."""
     return {"complex64": "float32", "complex128": "float64"}.get(np.dtype(dtype).name, floatx(dtype))
 
 
@@ -108,9 +108,9 @@ def always(name):
     return lambda _: name
 
 
-# Shapes that most rows share: a full one first, which is the one that is placed awkwardly in memory.
+# Shapes that most rows share: a full one first, which is tested with awkward memory layouts.
 MATRIX = (((5, 11),), ((0, 3),), ((1, 1),), ((3, 0),), ((2, 5),))
-FILLED = (((5, 7),), ((1, 1),), ((2, 5),), ((1, 9),))  # for what needs elements
+FILLED = (((5, 7),), ((1, 1),), ((2, 5),), ((1, 9),))  # for operations that need elements
 VECTOR = (((17,),), ((0,),), ((1,),), ((5,),))
 FILLED_VECTOR = (((17,),), ((1,),), ((6,),))
 SCALAR = (((),), ((),), ((),))

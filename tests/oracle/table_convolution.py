@@ -14,13 +14,13 @@ from table import call, floatx, row
 FLOATS = ["float64", "float32", "float16"]
 SUMMED = ["float64", "float32", "float16", "int32", "int64", "int8"]
 FEW = ["float64", "float32", "int8"]
-# Up to some 200 products of numbers below 16. What is narrower than float32 is added up in it and rounded once.
+# Up to some 200 products of numbers below 16. Dtypes narrower than float32 are added in it and rounded once.
 NEAR = dict(ulp={"float16": 1, "float32": 200, "float64": 200}, absolute=200,
             why="the order of additions is the library's; the error grows with the window and with cancellation")
 
 
 def spotted(dtype, shape, random):
-    """Plain numbers with nan, infinities and -0 among them, or with the extremes of integers."""
+    """Ordinary numbers with nan, infinities and -0 among them, or with the extremes of integers."""
     x = plain(dtype, shape, random)
     dtype = np.dtype(dtype)
     if dtype.kind == "b":
@@ -35,13 +35,13 @@ def spotted(dtype, shape, random):
 
 
 def each(numbers, axes):
-    """One for each axis."""
+    """One value for each axis."""
     numbers = [numbers] if np.isscalar(numbers) else list(numbers)
     return numbers * axes if len(numbers) == 1 else numbers
 
 
 def sides_of(border, sizes, window, strides, dilations):
-    """(before, after) of each axis."""
+    """(before, after) for each axis."""
     axes = len(sizes)
     if not isinstance(border, str):
         return [(side, side) if np.isscalar(side) else tuple(side) for side in each(border, axes)]
@@ -55,7 +55,7 @@ def sides_of(border, sizes, window, strides, dilations):
 
 
 class Form:
-    """What the options mean for images of these sizes: results are in channels_first."""
+    """The options applied to images of these sizes: results are in channels_first."""
 
     def __init__(self, sizes, window, border="valid", strides=1, dilations=1, groups=1, flip=True,
                  layout="channels_first"):
@@ -67,7 +67,7 @@ class Form:
             sizes, self.sides, window, self.strides, self.dilations)]
 
     def taps(self):
-        """Of each tap: its place in the filters, and the elements of the padded image that it meets."""
+        """For each tap: its position in the filters, and the elements of the padded image that it multiplies."""
         for tap in np.ndindex(*self.window):
             place = tuple(w - 1 - k for w, k in zip(self.window, tap)) if self.flip else tap
             yield (..., *place), (..., *(slice(d * k, d * k + s * (count - 1) + 1 if count else d * k, s)
@@ -104,7 +104,7 @@ def conv(x, f, layout="channels_first", **options):
 
 
 def conv_transpose(g, f, sizes=None, layout="channels_first", border="valid", strides=1, **options):
-    """Each number of g lays the filters over the image, times itself."""
+    """Adds the filters to the image for each number of g, times that number."""
     g, f = first(g, layout), first_filters(f, layout)
     steps, reach = each(strides, g.ndim - 2), each(options.get("dilations", 1), g.ndim - 2)
     if sizes is None and border == "same":
@@ -197,7 +197,7 @@ row("nnet.conv1d", conv, plain, plain, shapes=(((2, 7, 3), (3, 3, 4)), ((1, 1, 1
     calls=[call(layout="channels_last", border=b) for b in BORDERS], own=True, **NEAR)
 row("nnet.conv3d", conv, plain, plain, shapes=(((1, 4, 3, 3, 2), (2, 2, 1, 2, 3)), ), dtypes=["float32"],
     calls=[call(layout="channels_last"), call(layout="channels_last", border="same", strides=2)], own=True, **NEAR)
-# Windows of few numbers that are known are sums in the kernel, larger ones products of matrices.
+# Windows with few elements, if their number is known, are sums in the kernel; larger ones are products of matrices.
 for layout, shapes in (("channels_first", ((2, 2, 6, 5), (3, 2, 3, 2))),
                        ("channels_last", ((2, 6, 5, 2), (3, 2, 2, 3)))):
     row("nnet.conv2d", conv, plain, plain, shapes=(shapes, ), dtypes=SUMMED, own=True,
@@ -210,17 +210,17 @@ for layout, shapes in (("channels_first", ((2, 2, 6, 5), (3, 2, 3, 2))),
 row("nnet.conv2d", conv, plain, plain, shapes=(((2, 33, 5, 6), (19, 33, 3, 3)), ), dtypes=["float32"], own=True,
     calls=[call(border="half", flip=False), call(layout="channels_first", strides=2)],
     **(NEAR | dict(ulp=1000, absolute=2000, why="as above, of 297 products")))
-# Widths that are known only when the function is called.
+# Widths that are known only in the call.
 row("nnet.conv2d", lambda x, f, b, **o: conv(x, f, border=[b.tolist(), int(b[1])], **o), plain, plain,
     whole(0, 3, role="widths"), dtypes=FEW, calls=[call(), call(strides=2)],
     shapes=(((2, 2, 5, 6), (3, 2, 3, 2), (2, )), ((1, 1, 1, 1), (1, 1, 1, 1), (2, ))),
     build=lambda f, x, w, b, **o: f(x, w, border=[(T.cast(b[0], "int64"), b[1]), b[1]], **o),
     refusals=[([IMAGES, IMAGES, np.array([1.0, 0.0])], call())], **NEAR)
-# nan and infinities meet the same products; outside of the image there are zeros, which an infinite filter makes nan.
+# nan and infinities have the same products; outside the image there are zeros, which an infinite filter makes nan.
 for draws in ((spotted, plain), (plain, spotted)):
     row("nnet.conv2d", conv, *draws, shapes=(((2, 3, 7, 6), (4, 3, 3, 2)), ), dtypes=FEW, own=True,
         calls=[call(border=b) for b in BORDERS] + [call(border="half", strides=2, dilations=2)], **NEAR)
-# SciPy's
+# SciPy's convolutions as references.
 row("nnet.conv1d nnet.conv", by_scipy, plain, plain, shapes=(((2, 3, 9), (4, 3, 3)), ((1, 1, 5), (1, 1, 5))),
     dtypes=["float64", "float32", "int32"], calls=[call(border=b, flip=f) for b in ("valid", "full", "half")
                                                    for f in (True, False)], own=True, **NEAR)
@@ -246,7 +246,7 @@ BACK = [((2, 3, 9), (4, 3, 3), dict(), SUMMED), ((1, 1, 1), (1, 1, 1), dict(bord
         ((2, 6, 5, 4), (3, 2, 2, 6), dict(groups=2, border="same", strides=2, layout="channels_last"), FEW),
         ((2, 6, 5, 3), (3, 2, 3, 4), dict(flip=False, border="half", layout="channels_last"), SUMMED),
         ((1, 2, 4, 5, 4), (3, 2, 2, 3, 2), dict(border="full", strides=2), ["float64", "float32"])]
-ZEROS = {"float32": "beside g and between its strides there are zeros, which an infinite filter makes nan"}
+ZEROS = {"float32": "around g and between its strides there are zeros, which an infinite filter makes nan"}
 for at, (image, filters, options, dtypes) in enumerate(BACK):
     laid = conv(np.ones(image), np.ones(filters), **options).shape
     last = options.get("layout") == "channels_last"
@@ -275,7 +275,7 @@ row("nnet.conv_filter_gradient", conv_filter_gradient, spotted, plain, shapes=((
 
 
 def starts(n, window, stride, before, after, ignore_border):
-    """Where windows of an axis begin."""
+    """The starts of the windows of an axis."""
     if ignore_border:
         return range(-before, n + after - window + 1, stride)
     found = [0] if n else []
@@ -285,7 +285,7 @@ def starts(n, window, stride, before, after, ignore_border):
 
 
 def windows_of(x, window, strides, border, ignore_border):
-    """Of each window over the last axes: its place in the result, and the slices of x. And the result's sizes."""
+    """For each window over the last axes: its position in the result, and the slices of x. Also the result's sizes."""
     window = each(window, 1)
     axes = len(window)
     strides = window if strides is None else each(strides, axes)
@@ -321,7 +321,7 @@ def pool(x, window, strides=None, border="valid", mode="max", ignore_border=True
 
 
 def pool_slope(x, window, strides=None, border="valid", ignore_border=True, ties="all"):
-    """Of the sum of all maxima."""
+    """The gradient of the sum of all maxima."""
     out = np.zeros_like(x)
     windows, _, window = windows_of(x, window, strides, border, ignore_border)
     for _, inside in windows:
@@ -347,7 +347,7 @@ MEANS = dict(result=floatx, absolute=8, ulp={"float16": 1, "float32": 8, "float6
              why="the order of additions is the library's")
 SUMS = dict(absolute=64, ulp={"float16": 1, "float32": 8, "float64": 8}, why="the order of additions is the library's")
 MIXED = FLOATS + ["int32", "int8", "bool"]
-# Windows in the border alone: -inf, and no mean.
+# Windows that are entirely in the border: -inf, and no mean.
 FAR = [call((2, 2), border=3), call((2, 1), border=[(4, 0), (0, 2)], strides=1)]
 
 
@@ -372,13 +372,13 @@ for mode in ("average_inc_pad", "average_exc_pad"):
     row("nnet.pool", pool, plain, shapes=POOLED, dtypes=MIXED, calls=of_mode(LARGEST[:8] + OVER[:2], mode), **MEANS)
     row("nnet.pool", pool, plain, shapes=POOLED, dtypes=["float64", "float32"], own=True,
         calls=of_mode(OVER[2:] + FAR, mode), **MEANS)
-# The sum is one that float16 does not have.
+# The sum exceeds the range of float16.
 row("nnet.pool", pool, between(900, 1000), shapes=(((1, 1, 12, 12), ), ), dtypes=["float16"], own=True,
     calls=of_mode([call((12, 12))], "average_inc_pad"), **MEANS)
 row("nnet.pool", pool, plain, shapes=EMPTY, dtypes=["float32", "int32"], own=True, layouts=False,
     calls=[call((2, 2), ignore_border=False), call((2, 2), strides=1, ignore_border=False),
            call((2, 2), ignore_border=False, ties="first"), call((2, 3), ignore_border=False, mode="sum")])
-# Other numbers of axes, and channels behind.
+# Other numbers of axes, and channels last.
 row("nnet.pool", pool, spotted, shapes=(((11, ), ), ((3, ), )), dtypes=["float64", "float32", "int8"], own=True,
     calls=[call(3), call((2, ), strides=1), call(3, strides=2, ignore_border=False), call(3, border=1)])
 row("nnet.pool", pool, plain, shapes=(((2, 3, 4, 5, 4), ), ((1, 1, 2, 2, 2), )), dtypes=["float64", "float32"],
@@ -387,7 +387,7 @@ row("nnet.pool", pool, plain, shapes=(((2, 3, 4, 5, 4), ), ((1, 1, 2, 2, 2), )),
 row("nnet.pool", pool, plain, shapes=(((2, 7, 6, 3), ), ((0, 4, 4, 2), )), dtypes=["float64", "float32"], own=True,
     calls=[call(*c.args, **c.kwargs, mode=mode, layout="channels_last") for c in (LARGEST[0], LARGEST[3], LARGEST[6])
            for mode in ("max", "sum", "average_exc_pad")], **SUMS)
-# What the gradient of a maximum does with ties.
+# The gradient of a maximum at ties.
 for ties in ("all", "first"):
     row("nnet.pool", pool_slope, with_equal_ones, shapes=POOLED[:3], dtypes=FLOATS, own=True,
         calls=[call(*c.args, **c.kwargs, ties=ties) for c in LARGEST[:5] + OVER],
@@ -431,7 +431,7 @@ for at, (x, parameter, options) in enumerate([
         ((4, 3, 5, 2), (3, ), dict()), ((4, 3, 5, 2), (1, 3, 1, 1), dict()), ((6, 5), (5, ), dict()),
         ((1, 5), (5, ), dict()), ((0, 3, 2), (3, ), dict()), ((4, 3, 2), (3, 2), dict(axes=[0])),
         ((4, 3, 5), (4, ), dict(axes=(-1, 1))), ((7, 3), (), dict(axes=[0, 1])), ((7, ), (), dict())]):
-    # With gamma and running averages in both forms where there are two.
+    # With gamma and running averages in both forms, if there are two.
     full = tuple(1 if a in axes_of(np.empty(x), options.get("axes")) else n for a, n in enumerate(x))
     calls = [call(**options), call(epsilon=0.5, **options)] if x != (7, ) else [call(axes=[0])]
     refusals = [] if at else [([BATCH] + [p] * 2, c) for p, c in BATCH_REFUSALS]
@@ -449,7 +449,7 @@ row("nnet.batch_norm_train", lambda x, g, b, v: batch_norm_train(x, g, b, None, 
     **NORM)
 
 
-# Squares that float16 does not have.
+# Squares above the range of float16.
 row("nnet.batch_norm_train", batch_norm_train, between(-900, 900), plain, plain, own=True,
     shapes=(((4, 3), (3, ), (3, )), ), **(NORM | dict(dtypes=["float16"])))
 
@@ -504,7 +504,7 @@ row("nnet.local_response_norm", local_response_norm, plain,
     coarse=4, why="a sum and a power; in 16 bits each step is rounded", refusals=[
         ([TWO], call(size=0)), ([ONE], call()), ([TWO], call(layout="last")), ([TWO.astype("complex64")], call())])
 
-# Squares that float16 does not have.
+# Squares above the range of float16.
 row("nnet.local_response_norm", local_response_norm, between(-900, 900), shapes=(((2, 3), ), ), dtypes=["float16"],
     result=floatx, ulp=1, own=True, why="rounded once")
 

@@ -1,4 +1,4 @@
-"""Elementwise functions. References are NumPy's and SciPy's, in wider numbers where these have them."""
+"""Elementwise functions. References are NumPy's and SciPy's, in wider numbers if these have them."""
 
 import numpy as np
 import scipy.special as sp
@@ -15,7 +15,7 @@ FOUR = dict(ulp=4, why="the accuracy promised for functions that are no arithmet
 
 
 def through_double(function):
-    """SciPy's functions know float64; narrower operands are exact in it."""
+    """SciPy's functions use float64; narrower operands are exact in it."""
     def reference(*arrays):
         return function(*[np.asarray(a, np.float64) for a in arrays])
     return reference
@@ -60,7 +60,7 @@ row("tri_gamma", through_double(lambda x: sp.polygamma(1, x)), between(0.2, 50, 
 
 
 def limit(function, at_infinity):
-    """SciPy's Bessel functions are nan at infinities; of negative x only whole orders are numbers."""
+    """SciPy's Bessel functions are nan at infinities; for negative x only whole orders have values."""
     def reference(order, x):
         odd = np.where(x < 0, np.where(order % 2 == 0, 1, np.where(order % 2 == 1, -1, np.nan)), 1)
         return np.where(np.isinf(order), 0 * x, np.where(np.isinf(x), at_infinity * odd, function(order, x)))
@@ -68,7 +68,7 @@ def limit(function, at_infinity):
 
 
 def oscillating(order):
-    """SciPy's has the phase of large numbers in float64 only; two terms of the expansion have 16 digits there."""
+    """SciPy has the phase of large numbers only in float64; two terms of the expansion have 16 digits there."""
     def reference(x):
         wide = np.abs(x).astype(np.longdouble)
         at = wide - (2 * order + 1) * np.longdouble("0.785398163397448309615660845819875721")
@@ -101,7 +101,7 @@ row("fabs", np.fabs, shapes=MATRIX, dtypes=REAL, result=floats, interval=(-0.9, 
     refusals=[([np.ones(3, "complex64")], call())])
 SIXTEEN = {"bfloat16": "NumPy has no such numbers: tests/ops/test_functions.cpp"}
 row("spacing", lambda x: np.spacing(x if x.dtype.kind == "f" else x.astype(floats(x.dtype))), shapes=MATRIX,
-    dtypes=["float64", "float32"], wide=False, result=floats, left_out=SIXTEEN | {"float16": "the row below has it"})
+    dtypes=["float64", "float32"], wide=False, result=floats, left_out=SIXTEEN | {"float16": "another row has it"})
 row("spacing", lambda x: np.copysign(np.spacing(np.abs(x)), x), positive, shapes=MATRIX, wide=False, result=floats,
     own=True, dtypes=["float16", "int32"], differs="NumPy's spacing of negative float16 is positive; int8 gives float32")
 row("neg negative", np.negative, shapes=MATRIX, dtypes=NUMBERS, zero_sign=True)
@@ -140,7 +140,7 @@ TWO = (awkward, awkward)
 
 
 def of_bools(function):
-    """NumPy refuses bool, or gives int8; here its results are bool too."""
+    """NumPy rejects bool, or gives int8; Croton's results are bool."""
     def reference(*arrays):
         if any(a.dtype.kind != "b" for a in arrays):
             return function(*arrays)
@@ -159,7 +159,7 @@ row("true_div true_divide divide", np.true_divide, *TWO, shapes=PAIRS, dtypes=["
 
 
 def whole_quotient(a, b):
-    """Theano's: of integers by 0 it is 0."""
+    """Theano's rule: an integer modulo 0 is 0."""
     if np.asarray(a).dtype.kind not in "iub":
         return np.floor_divide(a, b)
     return np.where(b == 0, 0, np.floor_divide(a, np.where(b == 0, 1, b)))
@@ -185,7 +185,7 @@ row("fmod", of_bools(lambda a, b: np.where(b == 0, 0, np.fmod(a, np.where(b == 0
 
 
 def power(a, b):
-    """Theano's: integers stay integers, and of a negative exponent only 1 and -1 leave something."""
+    """Theano's rule: integers remain integers, and for a negative exponent only the bases 1 and -1 are not 0."""
     if np.asarray(a).dtype.kind not in "iu":
         return np.power(a, b)
     sign = np.where(b % 2 == 0, np.ones_like(a), a)
@@ -210,7 +210,7 @@ row("polygamma", lambda n, x: np.where((x < 0) & (np.floor(x) == x), np.nan, sp.
     why="as docs/internals/ulp.md", result=always("float64"))
 
 def of_order(name, function, orders, arguments, swapped=False, **facts):
-    """Two rows: whole orders, whose gradient by the argument is checked; then orders of any kind."""
+    """Two rows: whole orders, whose gradient with respect to the argument is checked; then orders of any kind."""
     facts = dict(ulp=200, why="1e-13 is promised; SciPy's is of some ULP itself", shapes=PAIRS, wide=False) | facts
     in_order = (lambda pair: pair[::-1]) if swapped else (lambda pair: pair)
     row(name, through_double(function), *in_order((only("int32", orders), arguments)), dtypes=["float64", "float32"],
@@ -276,7 +276,7 @@ row("clip", lambda x, low, high: np.minimum(np.maximum(x, np.int8(low)), np.int8
 
 
 def cast(x, dtype):
-    """Truncates, saturates, nan gives 0: in steps that NumPy defines."""
+    """Truncates and saturates, and nan gives 0, in steps that NumPy defines."""
     dtype = np.dtype(dtype)
     if x.dtype.kind != "f" or dtype.kind not in "iu":
         return x.astype(dtype)
@@ -296,7 +296,7 @@ row("add_n", lambda x, y: x + y + x, *TWO, shapes=PAIRS, dtypes=["float32", "flo
 for name, function in {"largest": np.maximum, "smallest": np.minimum}.items():
     row(name, function, *TWO, shapes=PAIRS, dtypes=REAL, build=lambda f, x, y: f(x, y, x))
 
-# Scalars and tensors of three axes, of a few of them.
+# Scalars, and tensors with three axes, for a few of them.
 for names, function in {"exp": np.exp, "sqrt": np.sqrt}.items():
     for shapes in (SCALAR, TENSOR3):
         row(names, function, shapes=shapes, dtypes=["float64", "float32", "int32"], result=floats, **FOUR)

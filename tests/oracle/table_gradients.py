@@ -1,4 +1,4 @@
-"""Gradient tools, of functions whose derivatives have a formula: sin(x) elementwise and sum(x^3)."""
+"""Gradient tools, with functions whose derivatives have a formula: sin(x) elementwise and sum(x^3)."""
 
 import numpy as np
 import scipy.special as sp
@@ -13,7 +13,7 @@ OTHER = "on purpose another: the rows of derivatives have it"
 VALUE = dict(dtypes=["float64", "float32", "float16"], other_gradient=OTHER)
 for name in "disconnected_grad zero_grad consider_constant undefined_grad".split():
     row(name, lambda x: x, shapes=MATRIX, **VALUE)
-STEPS = {"uint64": "integers move in steps: what is computed in them has the gradient 0"}
+STEPS = {"uint64": "integers move in steps: operations on integers have the gradient 0"}
 row("grad_clip", lambda x, *a: x, shapes=MATRIX, calls=[call(-1, 1)], **VALUE)
 row("grad_clip", lambda x: np.clip(3 * x * x, -1, 1), plain, shapes=MATRIX,
     build=lambda f, x: T.grad(T.sum(f(x, -1, 1)**3), x), other_gradient=OTHER, left_out=STEPS, **CLOSE)
@@ -21,7 +21,7 @@ row("grad_scale", lambda x, m: x, shapes=MATRIX, calls=[call(2.0)], **VALUE)
 row("grad_scale", lambda x: 6 * x * x, plain, shapes=MATRIX, build=lambda f, x: T.grad(T.sum(f(x, 2.0)**3), x),
     other_gradient=OTHER, left_out=STEPS, **CLOSE)
 row("grad", lambda x: 3 * x * x, plain, shapes=MATRIX, build=lambda f, x: f(T.sum(x ** 3), x), **CLOSE)
-ZEROS = {"float32": "beside the diagonal it is nan for nan, as 0 * nan"}
+ZEROS = {"float32": "off the diagonal it is nan for nan, because 0 * nan is nan"}
 row("jacobian", lambda x: np.diag(np.cos(x)), plain, shapes=VECTOR, build=lambda f, x: f(T.sin(x), x), special=ZEROS,
     **CLOSE)
 row("hessian", lambda x: np.diag(6 * x), plain, shapes=VECTOR, build=lambda f, x: f(T.sum(x ** 3), x), special=ZEROS,
@@ -36,7 +36,7 @@ def of_softmax(x):
 
 
 def of_running_product(x):
-    """Each element by all products that it is in, without itself."""
+    """For each element the sum of all products that contain it, without itself."""
     out = np.zeros_like(x)
     for i in range(x.shape[1]):
         others = np.concatenate([x[:, :i], np.ones_like(x[:, :1]), x[:, i + 1:]], 1)
@@ -44,7 +44,7 @@ def of_running_product(x):
     return out
 
 
-# Ops that only gradients have.
+# Ops that only gradients contain.
 row("grad", of_softmax, plain, shapes=FILLED, build=lambda f, x: f(T.sum(T.nnet.softmax(x)**2), x), **SEVERAL)
 row("grad", lambda z, y: sp.softmax(z, -1) - (y[:, None] == np.arange(z.shape[1])), plain, whole(0, 2),
     shapes=(((5, 3), (5, )), ((1, 3), (1, ))), **SEVERAL,

@@ -12,7 +12,7 @@ FULL = (((5, 7),), ((5, 7),))
 
 
 def at(*index):
-    """x[index] as an operation: `getitem` in the page."""
+    """x[index] as an operation: `getitem` on the page."""
     return call(index)
 
 

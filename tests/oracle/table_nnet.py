@@ -27,12 +27,12 @@ def relu(x):
 
 
 def negative_part(x, f):
-    """x where x > 0, else f(x); nan stays."""
+    """x if x > 0, else f(x); nan remains."""
     return np.where(x > 0, x, f(np.minimum(x, 0)))
 
 
 def rectified(x, alpha=0):
-    """Theano's formula is all that complex numbers have."""
+    """Complex numbers have only Theano's formula."""
     return (x + np.abs(x)) / 2 if x.dtype.kind == "c" else np.where(x > 0, x, alpha * x)
 
 
@@ -56,18 +56,18 @@ ACTIVATIONS = {
     "sparse_plus": lambda x: np.where(x <= -1, 0, np.where(x >= 1, x, (x + 1)**2 / 4)),
     "sparse_sigmoid": lambda x: np.clip((x + 1) / 2, 0, 1),
 }
-# Of integers: those that are one function have its result, others floatX.
+# For integers: single functions have their own result dtype, compositions floatX.
 RESULTS = {"linear": same, "sigmoid": floats, "softplus": floats, "exponential": floats}
 for name, function in ACTIVATIONS.items():
     for shapes in (MATRIX, TENSOR3):
-        # Compositions round between their steps, so in 16 bits x - tanh(x) is right to a part of x only.
+        # Compositions round between their steps, so in 16 bits x - tanh(x) is only right relative to x.
         dtypes = DTYPES[:2] if name == "tanh_shrink" else DTYPES
         row("nnet." + name, function, plain, shapes=shapes, dtypes=dtypes, interval=(-0.9, 0.9),
             coarse=name == "tanh_shrink", **(CANCELS | dict(result=RESULTS.get(name, floatx))))
 
 
 def ultra_fast(x):
-    """Theano's pieces: parabolas up to |x| = 1.7 and 3 of x / 2, and a line from there on."""
+    """Theano's pieces with h = |x| / 2: a hyperbola up to 1.7, a line up to 3, then a constant."""
     h = np.abs(x) / 2
     z = np.where(h < 1.7, 1.5 * h / (1 + h),
                  np.where(h < 3, 0.935409070603099 + 0.0458812946797165 * (h - 1.7), 0.99505475368673))
@@ -76,7 +76,7 @@ def ultra_fast(x):
 
 row("nnet.ultra_fast_sigmoid", ultra_fast, plain, shapes=MATRIX, dtypes=["float64", "float32"], interval=(0.2, 2),
     result=floatx, ulp=16, absolute=8, why="constants of 15 digits",
-    special={"float32": "of nan it is the last piece, as Theano's"})
+    special={"float32": "for nan it is the last piece, as in Theano"})
 PARAMETERS = {
     "hard_sigmoid": (lambda x, s=np.longdouble(0.2), h=0.5: np.clip(s * x + h, 0, 1), [call(), call(0.25), call(0.125, 0.25)]),
     "relu": (rectified, [call(), call(0.25)]),
@@ -115,7 +115,7 @@ WRAPS = {"int32": "integers are added before they become floats, and sums of ext
 
 
 def log_softmax(x, axis=-1):
-    """Nan beside an infinity, where SciPy's is -inf."""
+    """nan next to an infinity, where SciPy's is -inf."""
     x = x - x.max(axis, keepdims=True)
     return x - np.log(np.exp(x).sum(axis, keepdims=True))
 
@@ -184,7 +184,7 @@ row("nnet.h_softmax", two_levels, plain, plain, plain, plain, plain, dtypes=DTYP
 
 
 def ctc(x, labels, lengths, blank=0):
-    """Over all that the steps of a sequence may say."""
+    """Over all paths of a sequence."""
     p, costs = sp.softmax(x, -1), []
     blank %= x.shape[2]
     for b, steps in enumerate(lengths):
@@ -330,7 +330,7 @@ row("nnet.categorical_generalized_cross_entropy", lambda p, y, q=0.5: (1 - np.ma
 
 
 def circle(e, y, gamma=80.0, margin=0.4, remove_diagonal=True, refs=None, labels=None):
-    """As Keras's: weights and distances of the near and of the far ones, each logsumexp by itself."""
+    """As Keras's: weights and distances of the near and of the far samples, with separate logsumexps."""
     refs, labels = (e, y) if refs is None else (refs, labels)
     distance = np.maximum(1 - e @ refs.T, 0)
     far = y[:, None] != labels
@@ -363,7 +363,7 @@ loss(
 
 
 def confusion(actual, prediction, n):
-    """Labels are compared, so that they may be floats; others than 0 to n - 1 count nowhere."""
+    """Labels are compared, so they may be floats; labels outside 0 to n - 1 are not counted."""
     a, b = (np.arange(n)[:, None] == np.asarray(labels) for labels in (actual, prediction))
     return a.astype(np.int64) @ b.T.astype(np.int64)
 

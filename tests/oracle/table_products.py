@@ -17,7 +17,7 @@ for shapes in INNER:
 
 
 def batched(reference):
-    """Of each pair of slices along the first axis."""
+    """The product of each pair of slices along the first axis."""
     return lambda a, b, **o: np.stack([reference(x, y, **o) for x, y in zip(a, b)]) if len(a) else None
 
 

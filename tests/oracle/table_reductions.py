@@ -24,7 +24,7 @@ EMPTY = np.zeros((0, 3)), np.zeros((3, 0))
 
 
 def whole(function):
-    """NumPy's, in 64 bits for integers: wider than its own sum of small ones on some systems."""
+    """NumPy's sum, in 64 bits for integers: wider than its own sum of small ones on some systems."""
     def reference(x, **options):
         return function(x.astype(sums(x.dtype)) if x.dtype.kind in "iub" else x, **options)
     return reference
@@ -68,7 +68,7 @@ row("nnet.logsumexp", lambda x, axis=-1, keepdims=False: sp.logsumexp(x, axis=ax
 
 
 def norm(x, ord=2.0, axis=None, keepdims=False):
-    """Of all elements where there is no axis, as Theano's; NumPy's is one of matrices then."""
+    """The norm of all elements if there is no axis, as Theano's; NumPy's is a norm of matrices then."""
     a = np.abs(x)
     if ord == np.inf:
         return a.max(axis=axis, keepdims=keepdims)
@@ -92,7 +92,7 @@ row("norm", norm, plain, shapes=FILLED, dtypes=["float64",
 
 # --- dtype and acc_dtype -----------------------------------------------------------------------------------------
 def in_double(function):
-    """Computed in float64; the row says what the result's dtype is."""
+    """Computed in float64; the row has the dtype of the result."""
     def reference(x, dtype=None, acc_dtype=None, **options):
         return function(np.asarray(x, np.float64), **options)
     return reference
@@ -132,7 +132,7 @@ row("sum", lambda x, dtype, acc_dtype=None: np.sum(x, dtype=np.int64), plain, sh
 
 
 def large(dtype, shape, random):
-    """1e8 and ones, which an accumulator of float32 does not count."""
+    """1e8 and ones, which a float32 accumulator loses."""
     return np.concatenate([[1e8], np.ones(int(np.prod(shape)) - 1)]).reshape(shape).astype(dtype)
 
 

@@ -40,7 +40,7 @@ for draw in (awkward, with_ties):
 
 
 def top(x, k, axis=-1):
-    """By a stable sort of falling, or for k < 0 of rising, order; nan is the largest."""
+    """By a stable sort in descending, or for k < 0 in ascending, order; nan is the largest."""
     order = np.argsort(x, axis=axis, kind="stable")
     if k > 0:
         flipped = np.flip(x, axis)
@@ -85,7 +85,7 @@ for draw in (plain, between(-1, 1)):
 
 
 def unique_slices(x, axis, **o):
-    """NumPy's inverse has had other shapes with an axis; ours is a vector."""
+    """NumPy's inverse has had other shapes with an axis; Croton's is a vector."""
     found = np.unique(x, axis=axis, **o)
     return tuple(part.reshape(-1) if at > 0 else part for at, part in enumerate(found)) if o else found
 
@@ -101,7 +101,7 @@ row("bincount", lambda x, **o: np.bincount(x.astype(np.int64), **o), whole(0, 9,
 
 
 def summed(x, weights):
-    """In the dtype of the weights, where NumPy's gives float64."""
+    """In the dtype of the weights; NumPy's result is float64."""
     x = x.astype(np.int64)
     out = np.zeros(x.max(initial=-1) + 1, counted(weights.dtype))
     np.add.at(out, x, weights)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes the wheel of what a build folder holds (scripts/wheel.sh), installs it into new environments, with the newest NumPy and
-# with 1.26, and looks whether it stands alone: its libraries need none that a plain system lacks, importing is quick, a
-# training runs, and so do the tests of tests/python.
-# Usage: check.sh BUILD_FOLDER PYTHON    (NUMPY="2 1.26.4": with which NumPys)
+# Makes the wheel of a build folder (scripts/wheel.sh), installs it into new environments, with the newest NumPy and
+# with 1.26, and checks that it is self-contained: its libraries need none that a plain system lacks, importing is
+# quick, a training runs, and so do the tests of tests/python.
+# Usage: check.sh BUILD_FOLDER PYTHON    (NUMPY="2 1.26.4": the versions of NumPy)
 set -euo pipefail
 
 usage="usage: check.sh BUILD_FOLDER PYTHON"
@@ -12,7 +12,7 @@ build=$(cd "${1:?$usage}" && pwd)
 python=${2:?$usage}
 work=$(mktemp -d -p "$build")
 trap 'rm -rf "$work"' EXIT
-# The module and the flags of the environment are to play no part.
+# The environment's module path and flags must have no effect.
 unset PYTHONPATH PYTHONHOME LD_LIBRARY_PATH CROTON_FLAGS VIRTUAL_ENV
 export CROTON_TEST_FAKE_CUDA=$build/fake_cuda
 export PIP_DISABLE_PIP_VERSION_CHECK=1 XDG_CACHE_HOME=$work/cache XDG_CONFIG_HOME=$work/config PYTHONDONTWRITEBYTECODE=1
@@ -26,7 +26,7 @@ tail -n 1 "$work/wheel.log"
 mkdir "$work/empty"
 cd "$work/empty"
 
-# use_with NUMPY: installs the wheel and that version of NumPy, and tries it.
+# use_with NUMPY: installs the wheel and this version of NumPy, and tests it.
 use_with() {
   local venv=$work/venv_$1
   "$python" -m venv "$venv"
@@ -35,7 +35,7 @@ use_with() {
   "$venv/bin/python" "$here/libraries.py"
   "$venv/bin/python" "$here/import_time.py"
   "$venv/bin/python" "$here/use.py"
-  # The package has been used without these.
+  # The package was used without these.
   "$venv/bin/pip" install -q 'pytest>=8' 'mypy>=1.11'
   "$venv/bin/python" -m pytest -q -p no:cacheprovider -rs "$root/tests/python"
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the project with pip, as a user does, into a new environment: from a copy of the source that is gone, with all
-# that was built in it, when the module is used. pip fetches what pyproject.toml names.
+# Installs the project with pip, as a user does, into a new environment: from a copy of the source, which is removed
+# with its build before the module is used. pip fetches the packages that pyproject.toml names.
 # Usage: from_source.sh SOURCE_FOLDER BUILD_FOLDER PYTHON
 set -euo pipefail
 
@@ -11,14 +11,14 @@ build=$(cd "${2:?$usage}" && pwd)
 python=${3:?$usage}
 work=$(mktemp -d -p "$build")
 trap 'rm -rf "$work"' EXIT
-# The module and the flags of the environment are to play no part.
+# The environment's module path and flags must have no effect.
 unset PYTHONPATH PYTHONHOME LD_LIBRARY_PATH CROTON_FLAGS
 
 mkdir "$work/source"
 tar -C "$source" --exclude=./build --exclude=./.git -c . | tar -C "$work/source" -x
 "$python" -m venv "$work/venv"
 cd "$work"
-# With a build folder at the usual depth, ccache knows again (given CCACHE_BASEDIR) what the ordinary build compiled.
+# With a build folder at the usual depth, ccache (with CCACHE_BASEDIR) finds the objects of the ordinary build.
 options=(--disable-pip-version-check --config-settings=build-dir=build/wheel)
 venv/bin/pip install "${options[@]}" ./source >install.log 2>&1 || {
   tail -n 60 install.log

@@ -1,5 +1,5 @@
-"""`import croton` takes less than 60 ms, NumPy not being part of it: the best of some new processes, since a busy machine makes
-single ones slow."""
+"""`import croton` takes less than 60 ms, without NumPy: the best of several new processes, because single ones are slow
+on a busy machine."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ MOST_MS = 60
 
 
 def milliseconds(module):
-    """What `python -X importtime` says of a module."""
+    """The output of `python -X importtime` for a module."""
     done = subprocess.run([sys.executable, "-X", "importtime", "-c", f"import {module}"], check=True, capture_output=True, text=True)
     return next(int(line.split("|")[1]) / 1000 for line in done.stderr.splitlines() if line.split("|")[-1].strip() == module)
 

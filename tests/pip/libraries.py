@@ -1,5 +1,5 @@
 """Checks every shared library of the installed package: its dependencies are next to it, or on every system that
-accepts wheels of the kind manylinux_2_28. And libcroton_llvm.so, with LLVM inside, exports one symbol."""
+accepts manylinux_2_28 wheels. libcroton_llvm.so, which contains LLVM, exports one symbol."""
 
 import pathlib
 import re
@@ -8,7 +8,7 @@ import sys
 
 import importlib.metadata
 
-# PEP 600's list for that kind, without what belongs to X11.
+# PEP 600's list for this kind, without libraries of X11.
 EVERYWHERE = {"libgcc_s.so.1", "libstdc++.so.6", "libm.so.6", "libdl.so.2", "librt.so.1", "libc.so.6", "libnsl.so.1",
               "libutil.so.1", "libpthread.so.0", "libresolv.so.2", "libz.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 

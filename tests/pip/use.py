@@ -15,7 +15,7 @@ def loaded(library):
 package = pathlib.Path(croton.__file__).parent
 assert package.is_relative_to(sys.prefix), package
 assert importlib.metadata.version("croton")
-# Importing is quick because the compiler, with LLVM and Clang behind it, comes with the first kernel, and NumPy with the
+# Importing is quick because the compiler, with LLVM and Clang, is loaded with the first kernel, and NumPy with the
 # first array.
 assert not loaded("libcroton_llvm") and "numpy" not in sys.modules
 with_compiler = (package / "libcroton_llvm.so").exists()

@@ -1,4 +1,4 @@
-// The MLP of Theano's tutorial, as its users write it, and the same by plain loops in double.
+// The MLP of Theano's tutorial, as its users write it, and the same in plain loops in double.
 #pragma once
 
 #include <croton/croton.hpp>
@@ -19,7 +19,7 @@ inline MlpWeights unscaled_weights(std::int64_t inputs, std::int64_t hidden, std
   return {Array::normal(DType::float32, {inputs, hidden}, 1), Array::normal(DType::float32, {hidden, hidden}, 2),
           Array::normal(DType::float32, {hidden, classes}, 3)};
 }
-/// Numbers by which logits are near 1.
+/// Numbers for which logits are near 1.
 inline MlpWeights scaled_weights(std::int64_t inputs, std::int64_t hidden, std::int64_t classes) {
   MlpWeights weights = unscaled_weights(inputs, hidden, classes);
   for (Array* w : {&weights.w1, &weights.w2, &weights.w3}) {
@@ -91,7 +91,7 @@ struct Loops {
   }
 };
 
-/// Training written out: the losses and gradients that the program must have.
+/// Training in plain loops: the losses and gradients that the program must have.
 struct MlpByLoops {
   Loops w1, w2, w3;
   std::vector<Loops> gradients = {};
@@ -99,7 +99,7 @@ struct MlpByLoops {
 
   explicit MlpByLoops(const MlpWeights& weights) : w1(weights.w1), w2(weights.w2), w3(weights.w3) {}
 
-  /// The loss before the step, and the step.
+  /// Returns the loss before the step, and makes the step.
   double train(const Array& inputs, const Array& labels) {
     const auto relu = [](double v) { return 0.5 * (v + std::abs(v)); };
     const auto slope = [](double v) { return v > 0 ? 1.0 : (v < 0 ? 0.0 : 0.5); };
@@ -135,7 +135,7 @@ struct MlpByLoops {
   }
 };
 
-/// The largest difference, as a part of the largest number.
+/// The largest difference, relative to the largest number.
 inline double difference(const Array& a, const Loops& b) {
   double worst = 0, largest = 0;
   for (std::size_t i = 0; i < b.at_.size(); ++i) {

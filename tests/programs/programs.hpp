@@ -19,12 +19,12 @@
 
 namespace croton::test {
 
-/// Parts of the host and simulated GPUs; GPUs of the fake driver stand for real ones.
+/// Parts of the host and simulated GPUs; GPUs of the fake driver replace real ones.
 inline std::vector<Machine::Kind> program_machines() {
   return {Machine::Kind::logical, Machine::Kind::simulated, Machine::Kind::fake};
 }
 
-/// What is written to the standard error stream while it lives.
+/// Captures the standard error stream during its lifetime.
 class CapturedErrors {
  public:
   CapturedErrors() : before_(std::cerr.rdbuf(text_.rdbuf())) {}
@@ -38,14 +38,14 @@ class CapturedErrors {
   std::streambuf* before_;
 };
 
-/// The placement log of all functions while it lives.
+/// Captures the placement log of all functions during its lifetime.
 class CapturedLog {
  public:
   CapturedLog() { log_device_placement(text_); }
   ~CapturedLog() { log_device_placement(nullptr); }
   CapturedLog(const CapturedLog&) = delete;
   CapturedLog& operator=(const CapturedLog&) = delete;
-  /// What was written since this was last asked.
+  /// The text since the last call of this.
   std::string take() {
     std::string all = text_.str();
     text_.str("");
@@ -62,7 +62,7 @@ inline std::string text_of(const TransferInfo& t) {
   return std::string(kinds[static_cast<std::size_t>(t.kind)]) + " " + t.what + ": " + t.from + " -> " + t.to + ", " +
          std::to_string(t.bytes) + " bytes";
 }
-/// All that the last call sent, sorted: which of two devices is served first says nothing.
+/// All copies of the last call, sorted, because the order of the two devices varies.
 inline std::vector<std::string> sent_by(const Function& f) {
   std::vector<std::string> all;
   for (const TransferInfo& t : f.transfers()) all.push_back(text_of(t));
@@ -89,13 +89,13 @@ inline std::size_t count_of(const std::string& text, const std::string& part) {
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
   return count;
 }
-/// A message without the places in the test's file, "(test_program_mlp.cpp:12)".
+/// A message without the lines of the test's file, "(test_program_mlp.cpp:12)".
 inline std::string without_lines(const std::string& message) {
   return std::regex_replace(message, std::regex(R"( \(\w+\.cpp:\d+\))"), "");
 }
 
-/// Whether both devices work at the same time in some call. On a busy machine the work of one may start when that of
-/// the other has ended, so calls are repeated for a minute; what is done in turn never overlaps.
+/// Whether both devices work at the same time in some call. On a busy machine the work of one may start after the work
+/// of the other has ended, so calls are repeated for a minute; work in sequence never overlaps.
 template <class Call>
 bool overlaps(const std::string& first, const std::string& second, Call&& call) {
   const change_flags on{"device_threads=on"};

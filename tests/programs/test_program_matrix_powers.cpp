@@ -36,7 +36,7 @@ struct Powers {
   }
 };
 
-/// What the program computes, in double, product by product.
+/// The result of the program, in double, product by product.
 std::vector<double> by_loops(const Array& m, int n) {
   const auto size = static_cast<std::size_t>(m.shape(0));
   const std::vector<double> one = values(m);
@@ -69,7 +69,7 @@ TEST_CASE("C3.1 names of TensorFlow; one that is not there is an error at compil
   CHECK(runs_on(logical ? "/cpu:2" : "/gpu:1") == machine.second);
   if (!logical) CHECK(runs_on("/GPU:1") == "cuda1");
 
-  // Building it is fine: whether there is such a device is asked when it is compiled.
+  // Building it is valid: whether the device exists is checked in the compilation.
   const std::string missing = logical ? "cpu3" : "cuda2";
   const ct::Variable y = on(logical ? "/cpu:3" : "/gpu:2");
   const std::string message = error_of<ct::DeviceError>([&] { ct::function({x}, y); });
@@ -98,7 +98,7 @@ TEST_CASE("C3.1 one GPU has no /gpu:1") {
 TEST_CASE("C3.2 the log names the devices, each op with its device in the order of the plan, and transfers by bytes") {
   const Machine machine(GENERATE(from_range(program_machines())));
   const std::string &one = machine.first, &two = machine.second;
-  // Compiled before the log is asked for: it is written when a function first runs somewhere.
+  // Compiled before the log begins: the placement is logged when a function first runs on some device.
   const Powers powers(one, two, 1);
   CapturedLog log;
   const Array a = uniform({2, 2}, 1), b = uniform({2, 2}, 2);
@@ -119,7 +119,7 @@ TEST_CASE("C3.2 the log names the devices, each op with its device in the order 
   // Later calls are logged too; the header and the placement are not written again.
   powers.f(a, b);
   CHECK(log.take() == calls);
-  // Another stream begins with the devices again.
+  // Another stream begins with the devices, too.
   std::ostringstream other;
   ct::log_device_placement(other);
   powers.f(a, b);
@@ -143,7 +143,7 @@ TEST_CASE("C3.3 by default work and variables are on the first of several GPUs, 
     CHECK(ct::flag("device") == "auto");
     CHECK(f.devices() == std::vector{device});
     CHECK(values(f(Array{0.f, 0.f})) == std::vector<double>{2, 3});
-    // A variable is there from its first update on.
+    // A variable exists from its first update on.
     ct::function({}, std::vector<ct::Variable>{}, {.updates = {{w, w * 2}}})();
     CHECK(w.home() == device);
     CHECK(values(w.get_value()) == std::vector<double>{2, 4});
@@ -156,7 +156,7 @@ TEST_CASE("C3.3 by default work and variables are on the first of several GPUs, 
     const FakeGpus none({{"devices", 0}});
     expect("cpu");
   }
-  // What only stands in for GPUs is asked for by name.
+  // Substitutes for GPUs must be requested by name.
   for (const Machine::Kind kind : {Machine::Kind::simulated, Machine::Kind::logical}) {
     const Machine machine(kind);
     expect("cpu");
@@ -202,7 +202,7 @@ TEST_CASE("C3.5 two devices multiply, the host adds: the log shows three places,
                        contains("  q: (dot): " + machine.second + "  [") && contains("  sum: (add): cpu  ["));
   CHECK(two.f.devices() == std::vector<std::string>{"cpu", machine.first, machine.second});
   CHECK(apart.same_bits(one.f(a, b)));
-  // The same library serves the host and memory that stands in for a GPU's.
+  // The same library serves the host and the memory of a simulated GPU.
   if (!machine.is_fake()) CHECK(apart.same_bits(Powers("cpu", "cpu", 1).f(a, b)));
   const std::vector<double> p = by_loops(a, 1), q = by_loops(b, 1);
   for (std::size_t i = 0; i < p.size(); ++i)
@@ -218,7 +218,7 @@ TEST_CASE("C3.6 A^11 + B^11 on one and on two devices: as written, finite, the s
   REQUIRE(apart.shape() == ct::Sizes{n, n});
   CHECK(std::ranges::all_of(values(apart), [](double v) { return std::isfinite(v) && v > 0; }));
   CHECK(apart.same_bits(one.f(a, b)));
-  // Eleven factors, whatever order they are multiplied in.
+  // Eleven factors, multiplied in any order.
   const std::vector<double> p = by_loops(a, 10), q = by_loops(b, 10);
   double worst = 0;
   for (std::size_t i = 0; i < p.size(); ++i)
@@ -228,7 +228,7 @@ TEST_CASE("C3.6 A^11 + B^11 on one and on two devices: as written, finite, the s
     const ct::change_flags as_written{"optimizer=none"};
     CHECK(Powers(machine.first, machine.second).f.product_count() == 20);
   }
-  // What is sent: both matrices there, both powers back, 256 KiB each.
+  // The transfers: both matrices to the devices, both powers back, 256 KiB each.
   const auto times = [](const std::vector<std::string>& names, const char* kind, const std::string& from,
                         const std::string& to) {
     std::vector<std::string> all;
@@ -245,7 +245,7 @@ TEST_CASE("C3.6 A^11 + B^11 on one and on two devices: as written, finite, the s
 }
 
 TEST_CASE("C3.6 the largest element of A^11 at the program's size is within float32") {
-  // Of uniform numbers the elements of A^k are near (size / 2)^k / size: for 10,000 and 11, 4.9e36. A matrix of their
+  // For uniform numbers the elements of A^k are near (size / 2)^k / size: for 10,000 and 11, 4.9e36. A matrix of their
   // mean, 1/2, shows it without the 10,000 columns: each power is constant.
   float element = 0.5F;
   for (int product = 0; product < 10; ++product) element *= 10'000 * 0.5F;
@@ -271,7 +271,7 @@ TEST_CASE("C3.7 a constant made inside a scope is placed on that device once") {
   for (const std::int64_t rows : {3, 5, 1}) {
     f(uniform({rows, 8}, 2));
     CHECK(constants().empty());
-    CHECK(sent_by(f).size() == 2);  // the argument there, the result back
+    CHECK(sent_by(f).size() == 2);  // the argument to the device, the result back
   }
   const ct::Function copy = f.copy();
   CHECK(Array(copy(uniform({3, 8}, 2))).same_bits(first));

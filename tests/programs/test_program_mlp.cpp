@@ -12,7 +12,7 @@ using Kind = ct::TransferInfo::Kind;
 
 namespace {
 
-/// A machine, on whose first device everything is.
+/// A machine whose first device has everything.
 struct OnDevice {
   explicit OnDevice(Machine::Kind kind) : machine(kind), flag("device=" + machine.first) {}
   Machine machine;
@@ -134,7 +134,7 @@ TEST_CASE("C4.5 0.1 leaves updates float32; updates and outputs see the values b
     CHECK(difference(mlp.w2.get_value(), loops.w2) < 1e-5);
     CHECK(difference(mlp.w3.get_value(), loops.w3) < 1e-5);
   }
-  // Plainer still: two variables change places, and the outputs show them as they were.
+  // A simpler case: two variables are swapped, and the outputs show their old values.
   const auto a = ct::shared(Array(1.f), {.name = "a"}), b = ct::shared(Array(10.f), {.name = "b"});
   const ct::Function swap = ct::function({}, {a, b}, {.updates = {{a, b}, {b, a}}});
   const auto seen = swap();
@@ -147,7 +147,7 @@ TEST_CASE("C4.5 0.1 leaves updates float32; updates and outputs see the values b
 TEST_CASE("C4.6 the compiled step: a fused stable loss, three updates inside of products, no kernel that only copies") {
   const OnDevice on(GENERATE(from_range(program_machines())));
   const Mlp mlp(unscaled_weights(inputs, hidden, classes));
-  mlp.train(data(), class_numbers(rows, classes));  // weights are where the work is from the first call on
+  mlp.train(data(), class_numbers(rows, classes));  // from the first call on, weights are on the device of the work
   CHECK(mlp.train.product_count() == 8);
   CHECK_THAT(mlp.train.rewrites(), contains("  crossentropy-softmax     1\n"));
   const std::string graph = mlp.train.graph(), plan = mlp.train.plan();
@@ -165,7 +165,7 @@ TEST_CASE("C4.6 the compiled step: a fused stable loss, three updates inside of 
   for (const ct::KernelInfo& kernel : kernels) {
     INFO(kernel.expression);
     const std::string& text = kernel.expression;
-    CHECK(text.find('(', text.find('\n')) != std::string::npos);  // an op, not a copy alone
+    CHECK(text.find('(', text.find('\n')) != std::string::npos);  // an op, not only a copy
     if (text.find("abs(") != std::string::npos) {
       ++relus;
       CHECK_THAT(text, contains("add(") && contains("f32 0.5"));
@@ -205,7 +205,7 @@ TEST_CASE("C4.7 inputs and updates by name; a scalar is a 0-d array; a list come
 
 TEST_CASE("C4.8 unscaled weights: losses stay finite by the stability rules, and are those of loops in double") {
   const OnDevice on(GENERATE(from_range(program_machines())));
-  // Logits of some thousands, as sums over 100 and 100 numbers that are not scaled.
+  // Logits of some thousands, because the sums over 100 and 100 numbers are not scaled.
   const MlpWeights weights = unscaled_weights(100, 100, 10);
   const Array x = Array::normal(DType::float32, {80, 100}, 7), y = class_numbers(80, 10);
   {
@@ -219,7 +219,7 @@ TEST_CASE("C4.8 unscaled weights: losses stay finite by the stability rules, and
     }
     for (int epoch = 3; epoch < 100; ++epoch) REQUIRE(std::isfinite(mlp.train(x, y).item<double>()));
   }
-  // As written, -log(softmax) is infinite at once.
+  // As written, -log(softmax) is infinite from the first step.
   const ct::change_flags as_written{"optimizer=none"};
   CHECK(std::isinf(Mlp(weights).train(x, y).item<double>()));
 }
@@ -241,7 +241,7 @@ TEST_CASE("C4.8 100 epochs of the program itself, with NumPy's numbers of seed 0
   }
   const double first[] = {22547.56, 4453994.6, 2013731.8, 75223.68, 1616.41};
   for (std::size_t i = 0; i < 5; ++i) CHECK(losses[i + 1] == Approx(first[i]).epsilon(1e-3));
-  // Later the path is chaotic: the order of magnitude.
+  // Later the path is chaotic: only the order of magnitude is compared.
   for (const auto& [epoch, loss] : {std::pair(6U, 379.07), {10U, 45.4}, {20U, 4.68}, {30U, 1.68}, {100U, 1.456}}) {
     CAPTURE(epoch, losses[epoch]);
     CHECK(std::abs(std::log10(losses[epoch] / loss)) < 1);
@@ -259,7 +259,7 @@ TEST_CASE("C4.9 allow_input_downcast takes int64 labels and float64 data, and gi
   const OnDevice on(GENERATE(from_range(program_machines())));
   const MlpWeights weights = scaled_weights(inputs, hidden, classes);
   const Mlp exact(weights), casting(weights, true);
-  // Numbers that float32 does not have.
+  // Numbers that are not float32 numbers.
   Array wide = Array::normal(DType::float64, {rows, inputs}, 7);
   const Array y = class_numbers(rows, classes);
   const Array long_labels = y.astype(DType::int64);
@@ -291,7 +291,7 @@ TEST_CASE("C4.10 predictions are an array of the host, whose largest of each row
     right += best.at<std::int64_t>(row) == y.at<std::int32_t>(row) ? 1 : 0;
   }
   CHECK(ct::mean(ct::eq(ct::constant(best), ct::constant(y))).eval().item<double>() == Approx(right / 200));
-  // It is the caller's own: writing there changes no later result.
+  // The caller owns it: writing to it changes no later result.
   const Array before = p.copy();
   p.copy_from(Array::zeros(DType::float32, p.shape()));
   CHECK(Array(mlp.predict(x)).same_bits(before));
@@ -311,7 +311,8 @@ TEST_CASE("C4.11 the flag alone moves the program to a device, and what it compu
     const Mlp mlp(weights);
     Result result{mlp.train(x, y).item<float>(), {}, {}};
     CHECK(mlp.train.devices() == std::vector{device});
-    // What moved: arguments there and the loss back. What did not: the weights, which are there from the start.
+    // Transferred: the arguments, and the loss back. Not transferred: the weights, which are on the device from the
+    // start.
     std::vector<std::string> moved;
     if (device != "cpu") {
       const std::string there = ": cpu -> " + device + ", ", back = ": " + device + " -> cpu, ";

@@ -1,5 +1,5 @@
-// Keras's program in model parallel: one LSTM reads two inputs, each on its own device, and the host joins the states.
-// The layer's own formulas are in tests/nn/test_nn_models.cpp.
+// Keras's program with model parallelism: one LSTM reads two inputs, each on its own device, and the host joins the
+// states. The layer's own formulas are in tests/nn/test_nn_models.cpp.
 #include <croton/nn.hpp>
 
 #include "programs.hpp"
@@ -16,11 +16,11 @@ using Kind = ct::TransferInfo::Kind;
 
 namespace {
 
-/// Where the one layer's weights are: on the first device, and copied to the other when they have changed; or on both,
-/// each updated where it is.
+/// The device of the layer's weights: the first one, with copies on the other that are renewed after changes; or both,
+/// each updated on its device.
 enum class Weights { copied, mirrored };
 
-/// One LSTM that reads a on the first device and b on the second one; what it keeps of both is joined on the host.
+/// One LSTM that reads a on the first device and b on the second one; the host joins its results.
 struct SharedLstm {
   Variable xa, xb, a, b, joined;
   std::vector<ct::SharedVariable> weights;
@@ -137,7 +137,7 @@ TEST_CASE("C5.10 weights live where they were created and are copied to the othe
   const SharedLstm model(machine.first, machine.second, Weights::copied, 4, small);
   for (const ct::SharedVariable& w : model.weights) CHECK(w.home() == machine.first);
   const ct::Function forward = model.forward();
-  // The plan says so.
+  // The plan shows it.
   const std::string placement = forward.placement();
   for (const ct::SharedVariable& w : model.weights)
     CHECK_THAT(placement, contains("  " + w.name() + ": (transfer): " + machine.first + " -> " + machine.second +
@@ -155,7 +155,7 @@ TEST_CASE("C5.10 weights live where they were created and are copied to the othe
   CHECK(sent_by(forward, Kind::shared).empty());
   const ct::Function train = model.train();
   train(x, y);
-  CHECK(sent_by(train, Kind::shared).empty());  // the copies of `forward` are those of the present values
+  CHECK(sent_by(train, Kind::shared).empty());  // the copies of `forward` have the current values
   for (int step = 0; step < 2; ++step) {
     train(x, y);
     CHECK(sent_by(train, Kind::shared) == all);
@@ -163,7 +163,7 @@ TEST_CASE("C5.10 weights live where they were created and are copied to the othe
   }
   forward(x, y);  // after the last update
   CHECK(sent_by(forward, Kind::shared) == all);
-  // Where one weight is set, only that one is sent.
+  // If one weight is set, only this one is sent.
   ct::SharedVariable bias = model.weights[2];
   bias.set_value(Array::full(DType::float32, {16}, 1));
   forward(x, y);
@@ -191,7 +191,7 @@ TEST_CASE("C5.10 mirrored weights have a copy on each device, which each update 
   for (int step = 0; step < 2; ++step) {
     train(x, y);
     CHECK(sent_by(train, Kind::shared).empty());
-    // One new value of each weight goes to the other device.
+    // One new value of each weight is sent to the other device.
     std::vector<std::size_t> bytes;
     for (const ct::TransferInfo& t : train.transfers()) {
       if (t.kind == Kind::value && t.from == machine.first && t.to == machine.second) bytes.push_back(t.bytes);
@@ -228,7 +228,7 @@ TEST_CASE("C5.10 with copied or mirrored weights training is that of one device,
     for (std::size_t step = 0; step < 3; ++step) CHECK(two.losses[step] == Approx(one.losses[step]).epsilon(1e-5));
     for (std::size_t i = 0; i < 3; ++i) CHECK(two.weights[i].all_close(one.weights[i], 1e-5, 1e-6));
     CHECK(two.joined.all_close(one.joined, 1e-5, 1e-6));
-    // Long enough to meet.
+    // Long enough for the work of both to overlap.
     const nn::Shape longer{20, 32};
     const SharedLstm model(machine.first, machine.second, kind, 64, longer);
     const ct::Function forward = model.forward();
@@ -254,7 +254,7 @@ TEST_CASE("C5.11 the host joins both states: two copies and one op there; gradie
     CHECK(count_of(text, " -> cpu, 512 bytes\n") == 2);
     CHECK_THAT(text, contains("forward: value a: " + machine.first + " -> cpu, 512 bytes\n") &&
                          contains("forward: value b: " + machine.second + " -> cpu, 512 bytes\n"));
-    CHECK(sent_by(forward, Kind::output).empty());  // it is there
+    CHECK(sent_by(forward, Kind::output).empty());  // it is on the host already
     const ct::Outputs apart = ct::function({model.xa, model.xb}, {model.a, model.b})(x, y);
     for (std::int64_t row = 0; row < 2; ++row) {
       for (std::int64_t u = 0; u < 128; ++u)

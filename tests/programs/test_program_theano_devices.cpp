@@ -34,7 +34,7 @@ ct::Function train_mlp(const ct::FunctionOptions& options = {}) {
 
 }  // namespace
 
-// ---- what such code does in the systems it was written for ----
+// ---- the behaviour of such code in the original systems ----
 
 TEST_CASE("C0.1 use() takes every spelling of a GPU's name, and for others lists the devices present") {
   const Machine machine(GENERATE(Machine::Kind::simulated, Machine::Kind::fake));
@@ -94,7 +94,7 @@ TEST_CASE("C0.3 change_flags(device=...) has a meaning after the start, and is n
 }
 
 TEST_CASE("C0.4 the program of the tutorial runs as docs/use/devices.md shows it") {
-  // The program, and that the page has it, where doc_snippets runs it.
+  // doc_snippets checks that the page has this program, and runs it there.
   const Machine machine(Machine::Kind::simulated);
   const CapturedErrors errors;
   std::ostringstream out;
@@ -134,18 +134,18 @@ TEST_CASE("C0.6 int64 labels for an ivector are refused, with what to do") {
         "y is i32[?] was given i64[2]: converting int64 to int32 may lose precision; pass allow_input_downcast, or "
         "convert with astype to int32");
   CHECK(train.counts().kernels == 0);
-  // Both that the message names.
+  // The two ways out that the message names.
   const float expected = train(x, y.astype(DType::int32)).item<float>();
   CHECK(train_mlp({.allow_input_downcast = true})(x, y).item<float>() == expected);
 }
 
 TEST_CASE("C0.7 an array is no output, and a variable that was overwritten is asked about") {
-  // Where Python finds at run time that y_pred became an array, C++ does not compile.
+  // Python finds at run time that y_pred became an array; C++ does not compile the program.
   STATIC_REQUIRE_FALSE(std::is_convertible_v<Array, ct::OutputList>);
   STATIC_REQUIRE_FALSE(std::is_convertible_v<ct::Outputs, ct::OutputList>);
   STATIC_REQUIRE_FALSE(std::is_assignable_v<ct::Variable&, Array>);
   STATIC_REQUIRE_FALSE(std::is_assignable_v<ct::Variable&, ct::Outputs>);
-  // What is left of it at run time: a variable without an expression.
+  // The remaining case at run time: a variable without an expression.
   const auto x = ct::matrix("x");
   ct::Variable y_pred = ct::nnet::softmax(x);
   y_pred = {};
@@ -242,7 +242,7 @@ TEST_CASE("C1.1 use() picks the default for later variables and functions, and s
   const ct::Function f = ct::function({v}, ct::exp(v));
   CHECK(before.home() == machine.first);
   CHECK(f.devices() == std::vector{machine.first});
-  // Later another: what comes later is there, and nothing has moved.
+  // Another one later: new work runs there, and nothing has moved.
   CHECK(said(machine.second) == expected(machine.second));
   const auto after = ct::shared(Array{1.f}, {.name = "after"});
   CHECK(after.home() == machine.second);
@@ -316,13 +316,13 @@ TEST_CASE("C1.4 change_flags moves the work of a call, not the variable; its cop
     CHECK(printed.str() == "[2. 4. 6.]");
     CHECK(f.devices() == std::vector{machine.second});
     CHECK(x.home() == machine.first);
-    // Three elements, from device to device; the result's copy to the host is apart from it.
+    // Three elements, between the devices; the result's copy to the host is separate.
     std::vector<std::string> lines = lines_of(log.take());
     REQUIRE(lines.size() >= 2);
     CHECK(lines[lines.size() - 2] == "f: shared variable x: " + machine.first + " -> " + machine.second + ", 12 bytes");
     CHECK(lines.back() == output(machine.second) + " -> cpu, 12 bytes");
     REQUIRE(f.transfers().size() == 2);
-    // A second call sends its result, and compiles nothing.
+    // A second call only sends its result, and compiles nothing.
     const ct::CallCounts before = f.counts();
     CHECK(values(f()) == two_four_six);
     CHECK(log.take() == output(machine.second) + " -> cpu, 12 bytes\n");
@@ -331,7 +331,7 @@ TEST_CASE("C1.4 change_flags moves the work of a call, not the variable; its cop
     CHECK(f.counts().transfers == before.transfers + 1);
     CHECK(f.counts().transferred_bytes == before.transferred_bytes + 12);
   }
-  // Back, and once more there: the variant is kept, and so is the copy.
+  // Back, and again to the second device: the variant is kept, and so is the copy.
   const ct::CallCounts before = f.counts();
   f();
   CHECK(f.devices() == std::vector{machine.first});
@@ -341,7 +341,7 @@ TEST_CASE("C1.4 change_flags moves the work of a call, not the variable; its cop
   CHECK(log.take() == output(machine.second) + " -> cpu, 12 bytes\n");
   CHECK(f.counts().compiled == before.compiled);
   CHECK(f.counts().cached == before.cached);
-  // A variable that is there already is not sent at all.
+  // A variable that is already on the device is not sent.
   const auto there = vector_on(machine.second);
   const ct::Function g = ct::function({}, there * 2);
   CHECK(values(g()) == two_four_six);
@@ -389,7 +389,7 @@ TEST_CASE("C1.4 without a second device the call is an error that lists those th
                contains("device=" + second + ": there is no device " + second + "; there are: " + listed));
   }
   CHECK(values(f()) == two_four_six);
-  // Simulated devices, or more parts of the host, are a way on.
+  // Simulated devices, or more parts of the host, are alternatives.
   const ct::change_flags more{"logical_devices=cpu:3,cuda_simulator=2"};
   const ct::change_flags on("device=" + second);
   CHECK(values(f()) == two_four_six);
@@ -428,7 +428,7 @@ TEST_CASE("C1.5 scopes mark the ops created inside, the innermost wins, and what
   expect(machine.is_fake() ? "cuda0" : "cpu", "default");
   const Array in = uniform({3, 3}, 1);
   const Array got = f(in);
-  // The placer is free: the flag of a call moves what stood outside, and that alone.
+  // Placement is not fixed: the flag of a call moves only the work outside scopes.
   const ct::change_flags on("device=" + machine.second);
   expect(machine.second, "change_flags");
   CHECK(Array(f(in)).all_close(got, 1e-5));
@@ -452,7 +452,7 @@ TEST_CASE("C1.6 a loss and its training on the host: its ops run there, and grad
     update = (w - 0.1 * gradient).named("update");
   }
   const ct::Function f = ct::function({x, y}, loss, {.updates = {{w, update}}, .name = "train"});
-  // Both products, that of the gradient too, run on the device; what was made of the loss on the host.
+  // Both products, including the gradient's, run on the device; the work on the loss runs on the host.
   std::size_t products = 0;
   for (const std::string& line : lines_of(f.placement())) {
     INFO(line);
@@ -468,8 +468,8 @@ TEST_CASE("C1.6 a loss and its training on the host: its ops run there, and grad
   const Array in = uniform({5, 4}, 2), wanted = uniform({5, 3}, 3);
   const Array before = w.get_value();
   const double got = f(in, wanted).item<double>();
-  // At the borders: the prediction comes to the host and its gradient goes back; that of w comes to the host, where it
-  // is subtracted, and the new value goes home.
+  // Transfers: the prediction to the host and its gradient back; w's gradient to the host, where it is subtracted, and
+  // the new value to the device.
   const auto is = [&](const std::string& from, const std::string& to, std::size_t bytes) {
     return std::ranges::count_if(f.transfers(), [&](const ct::TransferInfo& t) {
       return t.kind == Kind::value && t.from == from && t.to == to && t.bytes == bytes;
@@ -479,7 +479,7 @@ TEST_CASE("C1.6 a loss and its training on the host: its ops run there, and grad
   CHECK(is("cpu", machine.first, 60) == 1);
   CHECK(is(machine.first, "cpu", 48) == 1);
   CHECK(w.home() == machine.first);
-  // And what comes out is what one device computes.
+  // The results are those of one device.
   const auto one = ct::shared(before, {.name = "one"});
   const auto q = ct::mean(ct::sqr(ct::tanh(ct::dot(x, one)) - y));
   const ct::change_flags host{"device=cpu"};

@@ -1,5 +1,5 @@
-"""A function that is compiled and freed leaks no memory: for many different ones the memory grows, after the first
-ones, by less than 1 KiB each.
+"""Compiled and freed functions leak no memory: for many different functions the memory grows, after the first ones, by
+less than 1 KiB each.
 
 usage: leaks.py [COUNT] [FIRST]
 """
@@ -17,7 +17,7 @@ MOST_BYTES = 1024
 
 
 def resident():
-    """Bytes in use by the process, without what malloc keeps for itself."""
+    """Bytes in use by the process, without malloc's reserves."""
     gc.collect()
     ctypes.CDLL("libc.so.6").malloc_trim(0)
     with open("/proc/self/statm") as file:
@@ -25,7 +25,7 @@ def resident():
 
 
 def make_and_call(number):
-    """A function like no other: the order of its operations spells the number."""
+    """A unique function: the order of its operations encodes the number."""
     x, state = T.dvector("x"), croton.shared(np.ones(3))
     y = x
     for bit in range(12):
@@ -36,7 +36,7 @@ def make_and_call(number):
 
 
 def growth(count, first):
-    """Bytes for each function behind the first ones."""
+    """Bytes per function after the first ones."""
     with croton.change_flags(llvm_level=0, cache=False):
         for number in range(first):
             make_and_call(number)

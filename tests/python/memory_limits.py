@@ -1,6 +1,6 @@
-"""Compiles a kernel, or trains a compiled model (which wants threads), in processes that may have so and so much more memory: either
-it works, or MemoryError is raised, nothing is changed, and the same call works once there is memory. Where LLVM gets no memory it ends
-the process.
+"""Compiles a kernel, or trains a compiled model (which needs threads), in processes with limits of additional memory:
+either it works, or MemoryError is raised, nothing is changed, and the same call works when there is memory. If LLVM
+gets no memory, it ends the process.
 
 usage: memory_limits.py [--step MIB] [--most MIB]
 """
@@ -67,7 +67,7 @@ def result_at(room, start):
 
 
 def wrong_limits(step, most, starts=("warm", "cold")):
-    """What ended otherwise; and, by start, the least room with which the call worked."""
+    """The wrong results; and, for each start, the least memory with which the call worked."""
     wrong, works = [], {}
     for start in starts:
         for room in range(0 if start == "training" else 4, most + 1, step):

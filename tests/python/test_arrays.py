@@ -1,4 +1,4 @@
-"""Memory: nothing is copied on the way in or out, and both sides keep alive what they use."""
+"""Memory: nothing is copied on the way in or out, and both sides keep the memory alive that they use."""
 
 import gc
 import resource
@@ -20,7 +20,7 @@ def address(array):
 
 
 class Watched(np.ndarray):
-    """An array that can be weakly referenced to see when it goes."""
+    """An array with weak references, to observe when it is freed."""
 
 
 def test_borrowed_shared_memory_is_the_array_itself():
@@ -117,7 +117,7 @@ def test_the_gil_is_free_during_a_call():
             time.sleep(0.0005)
 
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(100)  # so that another thread runs only when the GIL is given up
+    sys.setswitchinterval(100)  # so that another thread runs only when the GIL is released
     thread = threading.Thread(target=tick)
     thread.start()
     try:

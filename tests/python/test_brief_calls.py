@@ -1,5 +1,5 @@
-"""Calls of microseconds keep the GIL and leave results in the function's memory, which must not be visible to
-others."""
+"""Calls of microseconds keep the GIL and leave results in the function's memory, which must not be visible to the
+user."""
 
 import threading
 
@@ -15,7 +15,7 @@ def test_results_of_earlier_calls_stay():
     kept = [f(np.full(3, i, "float32")) for i in range(10)]
     for i, (more, twice) in enumerate(kept):
         assert more.tolist() == [i + 1] * 3 and twice.tolist() == [2 * i] * 3
-    large = [f(np.full(3000, i, "float32")) for i in range(10)]  # over what is copied
+    large = [f(np.full(3000, i, "float32")) for i in range(10)]  # larger than results that are copied
     for i, (more, twice) in enumerate(large):
         assert (more == i + 1).all() and (twice == 2 * i).all()
     assert len({a.__array_interface__["data"][0] for pair in large for a in pair}) == 20

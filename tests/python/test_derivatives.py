@@ -1,4 +1,4 @@
-"""The tools around gradients, with Theano's names and keywords."""
+"""Gradient tools, with Theano's names and keywords."""
 
 import numpy as np
 import pytest

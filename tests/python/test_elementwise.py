@@ -1,4 +1,4 @@
-"""The elementwise functions that NumPy and Theano have, by the same names: against NumPy, and against mathematics where
+"""The elementwise functions that NumPy and Theano have, by the same names: against NumPy, and against identities if
 NumPy has none."""
 
 import math
@@ -67,7 +67,7 @@ def test_special_functions():
     np.testing.assert_allclose(evaluated(lambda v: T.psi(v + 1) - T.digamma(v), x), 1 / x, rtol=1e-13)
     np.testing.assert_allclose(evaluated(lambda v: T.tri_gamma(v) - T.polygamma(1, v), x), 0, atol=1e-14)
     np.testing.assert_allclose(evaluated(T.i0, x), np.i0(x), rtol=1e-13)
-    # A solution of x^2 y'' + x y' + x^2 y = 0 has no simpler check than its derivative: j0' = -j1.
+    # The simplest check of a solution of x^2 y'' + x y' + x^2 y = 0 is its derivative: j0' = -j1.
     h = 1e-6
     slope = (evaluated(T.j0, x + h) - evaluated(T.j0, x - h)) / (2 * h)
     np.testing.assert_allclose(slope, -evaluated(T.j1, x), rtol=1e-8)

@@ -34,7 +34,7 @@ def slow(seconds):
 
 @pytest.mark.parametrize("updated", [False, True])
 def test_ctrl_c_ends_a_call_between_its_steps_with_nothing_changed(updated):
-    # Its steps have no Python that would look for signals but for the sleeps.
+    # Its steps run no Python code that could check for signals, except the sleeps.
     op, s, x = slow(0.002), croton.shared(np.ones(3), name="s"), T.dvector("x")
     steps, _ = croton.scan(lambda p: T.sqrt(op(p)), outputs_info=[x], n_steps=5000)
     f = croton.function([x], steps[-1], updates=[(s, s + steps[-1])] if updated else [])
@@ -112,7 +112,7 @@ def test_ctrl_c_ends_a_compilation():
     with pytest.raises(KeyboardInterrupt):
         for _ in range(20):
             croton.function([x], y)
-    assert time.process_time() - sent.used < 1  # of this process: others may have the machine
+    assert time.process_time() - sent.used < 1  # of this process: others may use the machine
     assert time.monotonic() - sent.at < 10  # nor does it wait for anything
 
 
@@ -165,7 +165,7 @@ def test_the_process_ends_while_daemon_threads_call(call):
 
 
 def test_compiling_with_too_little_memory():
-    wrong, works = wrong_limits(step=140, most=704)  # all steps of 4 MiB: memory_limits.py, by itself
+    wrong, works = wrong_limits(step=140, most=704)  # memory_limits.py alone tests all steps of 4 MiB
     assert not wrong and set(works) == {"warm", "cold"}
 
 
@@ -175,14 +175,14 @@ def test_training_with_too_little_memory_for_its_threads():
 
 
 def test_functions_that_are_freed_leave_nothing():
-    program = os.path.join(os.path.dirname(__file__), "leaks.py")  # 2000 of them: leaks_slow
+    program = os.path.join(os.path.dirname(__file__), "leaks.py")  # leaks_slow makes 2000 of them
     done = subprocess.run([sys.executable, program, "400", "200"], capture_output=True, text=True, timeout=120,
                           env=os.environ | {"CROTON_FLAGS": ""})
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_pools_of_processes():
-    """docs/use/multiprocessing.md: processes that are started anew, and forks before calls."""
+    """docs/use/multiprocessing.md: processes that are started newly, and forks before calls."""
     program = textwrap.dedent("""
         import multiprocessing, sys, numpy as np, croton, croton.tensor as T
 

@@ -1,4 +1,4 @@
-"""Errors: Croton's kinds as Python's, and messages that name the offending variables, types and shapes."""
+"""Errors: Croton's kinds as Python exceptions, and messages that name the variables, types and shapes."""
 
 import builtins
 import datetime
@@ -186,7 +186,7 @@ def test_misspelt_keywords():
     refused(croton.TypeError, "In() got an unexpected keyword 'strct'; did you mean 'strict'?", croton.In, X, strct=True)
     refused(croton.TypeError, "function() got an unexpected keyword 'update'; did you mean 'updates'?", croton.function, [X], X, update=[])
     refused(croton.TypeError, "'colour'; it takes x, axis, dtype", T.max, X, colour=1)
-    refused(TypeError, "incompatible function arguments", T.max, X, keepdims="x")  # it is not the keyword
+    refused(TypeError, "incompatible function arguments", T.max, X, keepdims="x")  # the keyword is not the reason
     refused(TypeError, "incompatible function arguments", T.max, axis=1)
 
 

@@ -1,4 +1,4 @@
-"""The programs of examples/python print what those of examples/ print: tests/examples has it."""
+"""The programs of examples/python print the same as those of examples/: tests/examples has the output."""
 
 import importlib.util
 import os

@@ -1,5 +1,5 @@
 """Processes that are forked while other threads compile or call, in threads that then return, and around passes of data
-(docs/use/multiprocessing.md). Each runs in a process of its own, whose children are killed where they hang."""
+(docs/use/multiprocessing.md). Each runs in a separate process, whose children are killed if they hang."""
 
 import os
 import subprocess
@@ -101,7 +101,7 @@ def test_a_child_forked_while_other_threads_call_works():
 
 @pytest.mark.parametrize("work", ["pass", "f(many)", "fresh(2.0)(many)", "d(square)"])
 def test_a_child_forked_in_a_thread_ends_when_that_returns(work):
-    """The thread pool's workers are not what keeps it alive."""
+    """The thread pool's workers do not keep it alive."""
     assert run(f"""
         many, square = np.ones(1 << 20, "float32"), np.ones((500, 500), "float32")
         m = T.fmatrix("m")

@@ -53,7 +53,7 @@ def test_numbers_lists_and_numpy_scalars_by_value():
     f = croton.function([b], b)
     assert f(100) == 100 and f(np.int64(5)) == 5
     assert pytest.raises(croton.TypeError, f, 300)
-    assert pytest.raises(croton.TypeError, f, np.array(5, np.int64))  # an array goes by its dtype
+    assert pytest.raises(croton.TypeError, f, np.array(5, np.int64))  # for an array, its dtype counts
     g = croton.function([i], i)
     assert g([1, 2, 3]).tolist() == [1, 2, 3] and g((4, 5)).tolist() == [4, 5] and g([]).shape == (0,)
     assert pytest.raises(croton.TypeError, g, [1, 2**40])

@@ -19,7 +19,7 @@ import croton.tensor as T
 
 
 class Lender:
-    """An array that can only be reached by DLPack."""
+    """An array that only supports DLPack."""
 
     def __init__(self, array, old=False, device=(1, 0)):
         self._array, self._old, self._device = array, old, device
@@ -140,7 +140,7 @@ class VersionedTensor(ctypes.Structure):
 
 
 class Capsule:
-    """An object that lends what a capsule says, right or wrong."""
+    """An object that exports a capsule with given contents, right or wrong."""
 
     MEMORY = (ctypes.c_float * 64)(*range(64))
 
@@ -230,7 +230,8 @@ def test_descriptions_that_are_not_understood():
 
 
 def fake_driver():
-    """The driver for tests, in the build folder that these tests run from, or where CROTON_TEST_FAKE_CUDA says; else none."""
+    """The driver for tests, in the build folder of these tests, or where CROTON_TEST_FAKE_CUDA says; None if there is
+    none."""
     library = pathlib.Path(os.environ.get("CROTON_TEST_FAKE_CUDA", pathlib.Path(croton.__file__).parents[2] / "fake_cuda"))
     library /= "libcroton_fake_cuda.so"
     return library if library.exists() else None

@@ -177,7 +177,7 @@ def test_one_hot_and_positions(mode):
         (T.choose(i, [i * 0, i + 10, i * 2, i], mode="clip"), np.choose(at, [at * 0, at + 10, at * 2, at], mode="clip")),
         (T.choose(j, [1, 2, 3, 4]), np.choose(two, [1, 2, 3, 4]).astype(np.int8)),
     ], (i, at), (j, two))
-    with pytest.raises(IndexError, match="index -1 is out of bounds for size"):  # as NumPy, not as an index
+    with pytest.raises(IndexError, match="index -1 is out of bounds for size"):  # as NumPy's message, not as an index
         computed(mode, T.ravel_multi_index((i, i), (3, 4)), (i, at))
     with pytest.raises(IndexError, match="index 3 is out of bounds for axis 1 of size 3"):
         computed(mode, T.to_one_hot(i, 3), (i, np.array([0, 3], np.int32)))
@@ -230,7 +230,7 @@ def test_integer_arrays_as_indices(mode):
         computed(mode, x[:, i], (x, M), (i, [4]))
     with pytest.raises(IndexError):
         computed(mode, x[i], (x, EMPTY), (i, [0]))
-    # What is not read need not hold.
+    # Positions that are not read are not checked.
     check(mode, [(T.concatenate([x[i], x]), EMPTY)], (x, EMPTY), (i, np.zeros(0, int)))
 
 

@@ -1,4 +1,4 @@
-"""The line of the Python program: in errors, graphs and kernels, however the code came to run."""
+"""The line of the Python program: in errors, graphs and kernels, however the code is run."""
 
 import functools
 import operator
@@ -13,7 +13,7 @@ import croton.tensor as T
 
 
 def line(after=0):
-    """What Croton calls the caller's line, or one so many lines below."""
+    """Croton's text for the caller's line, or for a line below it."""
     return f"test_lines.py:{sys._getframe(1).f_lineno + after}"
 
 
@@ -28,7 +28,7 @@ def graph(inputs, *outputs):
 
 
 def run_file(folder, name, text, **variables):
-    """Runs the text as a file of that name would run."""
+    """Runs the text as a file with this name."""
     path = folder / name
     exec(compile(text, str(path), "exec"), variables)
     return variables

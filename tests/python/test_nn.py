@@ -225,7 +225,7 @@ def test_refused_layers():
 
 
 class Scaled(nn.Layer):
-    """A layer of one's own."""
+    """A user-defined layer."""
 
     def __init__(self, to, **options):
         super().__init__(**options)
@@ -270,7 +270,7 @@ def test_layers_of_ones_own_are_freed():
     assert layer() is None
 
 
-# ---- what is named by a text ----------------------------------------------------------------------------------------
+# ---- objects given by their names -----------------------------------------------------------------------------------
 
 def test_c5_3_names():
     model = nn.Sequential([nn.Dense(3, "softmax", input_shape=(2,))])
@@ -588,7 +588,7 @@ def test_datasets():
     assert len(nn.Dataset.from_arrays(np.arange(10.0), np.arange(10), batch_size=4, drop_remainder=True)) == 2
     shuffled = nn.Dataset.from_arrays(np.arange(10.0), np.arange(10), batch_size=10, shuffle=True, seed=3)
     first, second = ([x.tolist() for x, _ in shuffled][0] for _ in range(2))
-    assert first != second and sorted(first) == sorted(second)  # each pass is an epoch of its own
+    assert first != second and sorted(first) == sorted(second)  # each pass is a separate epoch
     assert [x.tolist() for x, _ in shuffled.begin(0)][0] == first
     assert [len(x) for x, _ in data.take(2)] == [4, 4] and len(list(data.repeat(2))) == 6
     assert [(x + y).tolist() for x, y in data.map(lambda x, y: (x * 2, y * 10)).take(1)] == [[0, 12, 24, 36]]
@@ -596,7 +596,7 @@ def test_datasets():
     assert len(list(ahead)) == 3
     half = iter(ahead)
     next(half)
-    del half  # the thread that makes batches ends, though it needs the interpreter
+    del half  # the thread that makes batches ends, although it needs the interpreter
 
     def fails():
         yield X, Y
@@ -718,7 +718,7 @@ def test_ctrl_c_ends_a_training_behind_a_batch():
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y, epochs=1000, batch_size=10, verbose=0, callbacks=[Interrupted()])
     assert not ended and 8 <= model.optimizer.iterations <= 10
-    assert len(model.fit(X, Y, epochs=2, verbose=0)["loss"]) == 2  # and it can go on
+    assert len(model.fit(X, Y, epochs=2, verbose=0)["loss"]) == 2  # and it can continue
 
 
 def test_other_threads_run_while_a_model_learns():

@@ -16,7 +16,7 @@ EMPTY = {"br", "hr", "img"}
 
 
 class Page(html.parser.HTMLParser):
-    """Checks that what is opened is closed, and keeps tags, attributes, and each text with the tags around it."""
+    """Checks that every tag is closed, and keeps tags, attributes, and each text with its enclosing tags."""
 
     def __init__(self, page):
         super().__init__()
@@ -38,7 +38,7 @@ class Page(html.parser.HTMLParser):
         self.texts.append((data, tuple(self.open)))
 
     def depth_of(self, text):
-        """How many lists are around the first element with that text."""
+        """The number of lists around the first element with this text."""
         return next(around.count("ul") for found, around in self.texts if found == text)
 
     def count(self, text):

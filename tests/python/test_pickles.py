@@ -44,7 +44,7 @@ def test_a_function_keeps_its_inputs_updates_and_givens():
     g = again(f)
     assert g.name == "step"
     value = numpy.array([1.0, 2.0, 4.0])
-    for _ in range(2):  # each has shared variables of its own
+    for _ in range(2):  # each has separate shared variables
         for mine, its in zip(f(value), g(value), strict=True):
             assert numpy.array_equal(mine, its)
     assert numpy.array_equal(g(value, rate=0.0)[0], value - w.get_value())

@@ -1,4 +1,5 @@
-"""The data and the stand-ins with which tools/programs runs public programs; the programs themselves need their sources."""
+"""The data and the substitutes with which tools/programs runs public programs; the programs themselves need their
+sources."""
 
 import gzip
 import pathlib

@@ -12,7 +12,7 @@ import pytest
 
 import croton
 
-# By path: the module stands alone, and a test of it needs nothing of croton.theano.
+# By path: the module is independent, and its test needs no other part of croton.theano.
 _PATH = pathlib.Path(croton.__file__).parent / "theano" / "python2.py"
 _SPEC = importlib.util.spec_from_file_location("croton_python2", _PATH)
 python2 = importlib.util.module_from_spec(_SPEC)
@@ -30,7 +30,7 @@ def no_traces():
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """Writes files, runs the first and gives its names; the files stay as they are."""
+    """Writes files, runs the first one and returns its names; the files must not change."""
 
     def runner(text, **others):
         for name, other in others.items():
@@ -249,7 +249,7 @@ def test_modules_elsewhere_stay_python3(run):
 
 
 def test_pickles_of_python2(run, tmp_path):
-    # Python 2's pickle of a str that is no ASCII: SHORT_BINSTRING, which Python 3 cannot read as text.
+    # Python 2's pickle of a str that is not ASCII: SHORT_BINSTRING, which Python 3 cannot read as text.
     (tmp_path / "old.pkl").write_bytes(b"\x80\x02U\x02\xe9\xfcq\x00.")
     names = run(
         """

@@ -1,4 +1,4 @@
-"""Training on several devices from Python: bits depend on the number of shards alone."""
+"""Training on several devices from Python: bits depend only on the number of shards."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,8 @@ from croton import nn
 
 @pytest.fixture(params=["cpu", "cuda"])
 def machine(request):
-    """The names of four devices of a kind. The optimiser, which may change no result, is left out: it takes long."""
+    """The names of four devices of one kind. The optimiser, which may not change results, is off, because it takes
+    long."""
     flags = {"logical_devices": "cpu:4"} if request.param == "cpu" else {"cuda_simulator": 4}
     with croton.change_flags(llvm_level=0, **flags):
         yield [f"{request.param}{i}" for i in range(4)]
@@ -253,7 +254,7 @@ def test_c5_3_c5_4_c5_5_fit_of_256_samples_on_eight_devices(host, tmp_path):
 
     history = parallel.fit(x, y, epochs=20, batch_size=256, verbose=0, callbacks=[Sizes()])
     assert len(history["loss"]) == 20 and history["loss"][-1] < history["loss"][0]
-    assert sizes[0] == [32] * 7  # the first device's rows are there already
+    assert sizes[0] == [32] * 7  # the first device's rows are on it already
     assert sizes[1] == [6, 6, 6, 5, 5, 5, 5]  # of 44
     files = [tmp_path / "parallel.npz", tmp_path / "template.npz"]
     parallel.save_weights(files[0])

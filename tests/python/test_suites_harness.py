@@ -92,7 +92,7 @@ class Last(unittest.TestCase):
 
 
 def run(folder, *options, package="none", suite="plain"):
-    """The outcomes by case, and the table's text."""
+    """The outcomes by case, and the text of the table."""
     cases, table = folder / "cases.jsonl", folder / "table.md"
     done = subprocess.run([sys.executable, RUN, f"--{suite}", folder, "--package", package, "--json", cases, "--markdown",
                            table, *options], capture_output=True, text=True, timeout=300)

@@ -1,4 +1,4 @@
-"""The main job from Python: a small network learns."""
+"""The main use from Python: a small network learns."""
 
 import numpy as np
 

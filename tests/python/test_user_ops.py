@@ -1,4 +1,4 @@
-"""Operations of the user, made in Python."""
+"""User-defined operations, made in Python."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,7 @@ def test_host_op(mode):
     assert values.tolist() == [20.0, 40.0, 60.0]
     assert n == 3
     assert slope == 12.0
-    assert calls[0].tolist() == [6.0, 2.0, 4.0]  # kept by Python: a copy
+    assert calls[0].tolist() == [6.0, 2.0, 4.0]  # Python keeps it: it is a copy
 
 
 def test_errors_of_host_op():

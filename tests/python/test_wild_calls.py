@@ -19,7 +19,7 @@ MOST_ENDINGS = 5  # of processes, each of which may take the time of a hang
 
 
 def children(log, seed, calls):
-    """What a process found, and how it ended (None where that is as it should be), until all calls have been made."""
+    """The faults of a process, and how it ended (unless it ended as it should), until all calls have been made."""
     first = 0
     for _ in range(MOST_ENDINGS):
         done = subprocess.run([sys.executable, PROGRAM, "--seed", str(seed), "--first", str(first), "--calls", str(calls), "--log", log],
@@ -44,7 +44,7 @@ def test_wild_calls(tmp_path):
 
 
 def planted(tmp_path, body):
-    """What is found where one function has a fault."""
+    """The output and the log for one function with a fault."""
     program = tmp_path / "planted.py"
     program.write_text(f"import sys; sys.path.insert(0, {str(PROGRAM.parent)!r})\nimport wild_calls\n"
                        f"def fault(*args, **kwargs):\n    {body}\n"

@@ -1,4 +1,4 @@
-"""A program with types, which test_stubs.py has checked against the package's stubs."""
+"""A program with types, which test_stubs.py checks against the package's stubs."""
 
 import numpy as np
 

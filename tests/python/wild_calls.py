@@ -1,10 +1,11 @@
-"""Calls public functions of Croton with arguments that make no sense, and says which calls end otherwise than they should.
+"""Calls public functions of Croton with meaningless arguments, and reports the calls that end in a wrong way.
 
     python wild_calls.py --seed 1 --calls 3000 --log FILE      the calls 0 to 2999
     python wild_calls.py --seed 1 --only 1234 --log FILE       that call alone, with its traceback
 
-Each call is written to the log before it is made, so that the last line there is the call that ended the process, if one did. A
-call is made by its number and the seed alone. What was found is printed, a line of JSON each. test_wild_calls.py runs this.
+Each call is written to the log before it is made, so that the last line there is the call that ended the process, if
+one did. A call depends only on its number and the seed. Each fault is printed as a line of JSON. test_wild_calls.py
+runs this.
 """
 
 import argparse
@@ -27,7 +28,7 @@ import numpy as np
 import croton
 import croton.tensor as T
 
-# By design these do what a test should not: name -> why.
+# By design these do what a test must not do: name -> why.
 SKIPPED = {
     "set_flag": "changes the flags of the process for all later calls",
     "use": "changes where the process computes",
@@ -36,14 +37,14 @@ SKIPPED = {
 }
 OPERATORS = """add sub mul truediv floordiv mod pow matmul and or xor radd rsub rmul rtruediv rfloordiv rmod rpow rmatmul rand ror
                rxor neg pos abs invert lt le gt ge eq getitem""".split()
-# No user has to know these; file names of Croton's own are no lines of a user's.
+# Internals that users need not know; file names of Croton are not lines of the user's program.
 FORBIDDEN = re.compile(r"std::|nanobind::|_M_|bad_cast|tolist|\b\w+\.(?:cpp|hpp|cc|h):\d+")
 SECONDS = 10
-MEMORY = 12 << 30  # of addresses: a call that asks for all memory is refused it
+MEMORY = 12 << 30  # of address space: a call that requests all memory gets an error
 
 
 class Unhelpful:
-    """An object whose every question ends in an error."""
+    """An object whose every method raises an error."""
 
     def __index__(self):
         raise ZeroDivisionError("an error of the user")
@@ -136,7 +137,7 @@ def wild(rng, depth=0):
     return {key: wild(rng, depth + 1) for key in (rng.choice(["x", 1, "axis", VARIABLES[0], SHARED[0]]) for _ in items)}
 
 
-# What parameters of these names mostly take.
+# Typical values of parameters with these names.
 USUAL = {
     "axis": [0, 1, -1, None, [0, 1]], "axes": [0, [0, 1], [1, 0]], "dtype": ["float32", "int64", "floatX", np.float64, None],
     "acc_dtype": ["float64", None], "shape": [(2, 3), [VARIABLES[4], 2], 3], "size": [(2, 3), None], "name": ["a", None],
@@ -148,7 +149,7 @@ USUAL = {
 
 
 def plausible(rng, name=None):
-    """A value that many parameters take, so that calls get beyond the first look at their arguments."""
+    """A value that many parameters accept, so that calls get past the first checks of their arguments."""
     if name in USUAL:
         return rng.choice(USUAL[name])
     return rng.choice([rng.choice(VARIABLES), rng.choice(VARIABLES + SHARED), rng.choice([0, 1, -1, 2]), [0, 1], None, rng.choice([True, False]),
@@ -156,7 +157,7 @@ def plausible(rng, name=None):
 
 
 def parameters(function):
-    """Names of the parameters, and how many of them have to be given."""
+    """Names of the parameters, and the number of required ones."""
     signatures = getattr(function, "__nb_signature__", None)
     if signatures:
         found = re.findall(r"(?:\(|, )(\*{0,2})(\w+)(?:: [^=,()]*)?( = )?", signatures[0][0].split("->")[0])
@@ -175,7 +176,7 @@ def is_wanted(name, thing):
 
 
 def targets():
-    """(name, function of a random generator that gives the callable)."""
+    """(name, function of a random generator that returns the callable)."""
     found = []
     for module, prefix in ((croton, "croton."), (T, "croton.tensor."), (croton.nnet, "croton.nnet.")):
         seen = {id(getattr(croton, name)) for name in dir(croton)} if module is T else set()
@@ -200,7 +201,7 @@ def keyword(rng, names):
 
 
 def planned(targets, seed, number):
-    """The call of that number: its name, the callable, arguments and keywords."""
+    """The call with this number: its name, the callable, arguments and keywords."""
     rng = random.Random(f"{seed}:{number}")
     name, thing, owners = targets[rng.randrange(len(targets))]
     if owners is not None:
@@ -214,7 +215,7 @@ def planned(targets, seed, number):
     mostly = rng.choice([0.2, 0.6, 0.9])
     value = lambda name=None: plausible(rng, name) if rng.random() < mostly else wild(rng)  # noqa: E731
     arguments = [value(names[i] if i < len(names) else None) for i in range(count)]
-    if arguments and rng.random() < 0.2:  # else as they should be, which is what leads far
+    if arguments and rng.random() < 0.2:  # otherwise they are right, which leads furthest
         arguments = [plausible(rng, name) for name in (names + [None] * count)[:count]]
         arguments[rng.randrange(count)] = rng.choice(INTS)
     keywords = {}
@@ -234,7 +235,7 @@ def shown(value):
 
 
 def fault_of(error):
-    """What is wrong about the error of a call; None if nothing is."""
+    """The fault in the error of a call; None if it is right."""
     try:
         message = str(error)
     except BaseException as other:
@@ -280,7 +281,7 @@ def main():
     run(numbers, options.seed, log, loudly=options.only is not None)
     print("done", flush=True)
     sys.stdout.flush()
-    os._exit(0)  # what the calls have made is not to be freed one by one
+    os._exit(0)  # without freeing the objects of the calls
 
 
 if __name__ == "__main__":

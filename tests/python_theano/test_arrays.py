@@ -1,4 +1,4 @@
-"""Functions of theano.tensor at the edges where programs meet them, by NumPy's values."""
+"""Functions of theano.tensor in the edge cases that programs use, compared with NumPy's values."""
 
 import numpy
 import pytest
@@ -126,7 +126,7 @@ def test_windows_that_go_on_at_the_other_side():
 
 
 def test_windows_of_more_than_127_elements():
-    # Their sizes as constants are int8, whose product would not be.
+    # As constants their sizes are int8, whose product would overflow.
     image = numpy.arange(33.0 * 66).reshape(1, 1, 33, 66)
     found = value(T.nnet.images2neibs(theano.shared(image), T.as_tensor_variable((33, 33))))
     assert numpy.array_equal(found[1], image[0, 0, :, 33:].ravel())

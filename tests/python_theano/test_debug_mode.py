@@ -22,7 +22,7 @@ def test_results_that_are_not_finite_are_errors_unless_they_are_let_pass():
             f([bad])
         assert isinstance(raised.value, (DebugModeError, croton.NanError)) and w.get_value().tolist() == [1]
     with pytest.raises(InvalidValueError):
-        f([np.inf])  # as of an input
+        f([np.inf])  # as for an input
     g = theano.function([x], T.log(x), mode=DebugMode(check_isfinite=False))
     assert np.isnan(g([-1])).all() and len(g.verification().outputs) == 1
     with theano.config.change_flags(DebugMode__check_finite=False):
@@ -46,7 +46,7 @@ def test_arguments_and_flags():
 
 
 class Doubled(theano.Op):
-    """2 x, by a perform with faults."""
+    """2 x, by a perform method with faults."""
 
     __props__ = ("fault",)
     itypes, otypes = [T.dvector], [T.dvector]
@@ -80,7 +80,7 @@ def test_what_perform_does_with_its_inputs(fault, error):
     else:
         with pytest.raises(error, match="Doubled"):
             f([1, 2])
-    for mode in (None, DebugMode(check_py_code=False)):  # perform has copies: the function is right all the same
+    for mode in (None, DebugMode(check_py_code=False)):  # perform gets copies: the function is right nevertheless
         assert theano.function([x], y, mode=mode)([1, 2]).tolist() == [3, 5]
 
 

@@ -39,7 +39,7 @@ def test_c4_the_mlp():
     ran = run("mlp_theano", "10", flags="device=cpu", theano_flags="floatX=float32")
     assert ran.returncode == 0, ran.stderr
     losses = losses_of(ran.stdout)
-    # An independent run of NumPy in float32; the path is chaotic behind the fifth epoch.
+    # An independent run of NumPy in float32; the path is chaotic after the fifth epoch.
     for got, wanted in zip(losses, [22547.56, 4453994.6, 2013731.8, 75223.68, 1616.41]):
         assert abs(got - wanted) <= 1e-3 * wanted
     assert len(losses) == 10 and 5 < losses[9] < 500

@@ -9,7 +9,7 @@ from croton.theano.gradient import DisconnectedInputError, GradientError, NullTy
 
 
 class Scaled(theano.Op):
-    """factor * x; the gradient that it gives is `wrong` times the right one."""
+    """factor * x; its gradient is `wrong` times the right one."""
 
     __props__ = ("factor", "wrong")
 

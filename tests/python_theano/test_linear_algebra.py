@@ -15,7 +15,7 @@ def test_exponentials_of_matrices(scale, dtype, tolerance):
     a = (scale * numpy.random.RandomState(2).normal(size=(5, 5))).astype(dtype)
     found = T.slinalg.expm(theano.shared(a)).eval()
     expected = linalg.expm(a.astype("float64"))
-    # Relative to the largest element: rounding in it is all that squaring leaves of the others.
+    # Relative to the largest element: after squaring, the others contain only its rounding errors.
     assert found.dtype == dtype and abs(found - expected).max() <= tolerance * max(1, scale) * abs(expected).max()
 
 
@@ -32,7 +32,7 @@ def test_gradients_of_exponentials():
     x = T.matrix("x")
     value = rng.normal(size=(3, 3))
     gradient = T.grad(T.slinalg.expm(x).sum(), x)
-    T.verify_grad(lambda a: theano.clone(gradient, {x: a}), [value], rng=rng)  # the second one
+    T.verify_grad(lambda a: theano.clone(gradient, {x: a}), [value], rng=rng)  # the second derivative
 
 
 def test_least_squares():

@@ -1,4 +1,4 @@
-"""Modes of compilation: DebugMode compares each call with the graph as it was written."""
+"""Modes of compilation: DebugMode compares each call with the original graph."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ import croton.theano.tensor as T
 
 
 def checked_results(mode=None):
-    """How many results a call of a function of that mode compared."""
+    """The number of results that a call of a function of this mode compared."""
     x = T.dvector("x")
     w = theano.shared(np.ones(2), "w")
     f = theano.function([x], [T.exp(x), w * x], updates=[(w, w + x)], mode=mode)
@@ -24,7 +24,7 @@ def checked_results(mode=None):
 @pytest.mark.parametrize("mode", ["DebugMode", "DEBUG_MODE", theano.compile.debugmode.DebugMode, theano.compile.DebugMode])
 def test_debug_mode_compares_every_call(mode):
     assert checked_results(mode if isinstance(mode, str) else mode()) == 3
-    assert checked_results() == 0 and checked_results("FAST_RUN") == 0  # and no function but that one
+    assert checked_results() == 0 and checked_results("FAST_RUN") == 0  # no other function compares results
 
 
 def test_debug_mode_as_a_setting():

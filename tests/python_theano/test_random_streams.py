@@ -28,7 +28,7 @@ def test_states_of_draws():
     assert isinstance(state, RandomState) and draw.rng.get_value(borrow=True) is state
     expected = copy.deepcopy(state).uniform(size=(2, 2))
     assert (f() == expected).all()
-    assert draw.rng.get_value(borrow=True) is state  # brought up to date
+    assert draw.rng.get_value(borrow=True) is state  # updated
     assert same(draw.rng.get_value(), state)
     random[draw.rng] = RandomState(5)
     assert (f() == RandomState(5).uniform(size=(2, 2))).all()

@@ -1,4 +1,4 @@
-"""Functions, updates, gradients, scan and random numbers as Theano has them."""
+"""Functions, updates, gradients, scan and random numbers with Theano's semantics."""
 
 import numpy as np
 import pytest
@@ -116,7 +116,7 @@ def test_scan():
     assert pairs.eval({x: np.arange(4.0)}).tolist() == [1, 3, 5]
     fib, _ = theano.scan(lambda a, b: a + b, outputs_info=dict(initial=x, taps=[-2, -1]), n_steps=4)
     assert fib.eval({x: np.ones(2)}).tolist() == [2, 3, 5, 8]
-    # Initial rows that no tap asks for are not read.
+    # Initial rows that no tap uses are not read.
     assert fib.eval({x: np.array([1.0, 1.0, 7.0])}).tolist() == [2, 3, 5, 8]
     assert T.grad(fib[-1], x).eval({x: np.ones(3)}).tolist() == [3, 5, 0]
     backwards, _ = theano.scan(lambda a: a, sequences=x, go_backwards=True)

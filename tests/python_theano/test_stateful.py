@@ -215,7 +215,7 @@ def test_default_updates_follow_what_is_used():
     x = theano.shared(0)
     x.default_update = x + 1
     double = 2 * x
-    assert theano.function([double], double)(21) == 21 and x.get_value() == 0  # x is behind an input
+    assert theano.function([double], double)(21) == 21 and x.get_value() == 0  # x is computed from the given
     y = T.lscalar()
     assert theano.function([y], x + 10, givens={x: y})(1) == 11 and x.get_value() == 0
     f = theano.function([], x)
@@ -223,7 +223,7 @@ def test_default_updates_follow_what_is_used():
     del x.default_update
     theano.function([], x)()
     assert x.get_value() == 1
-    f()  # was compiled before
+    f()  # compiled before
     assert x.get_value() == 2
     for wrong in (x, "x"):
         with pytest.raises(TypeError):
@@ -247,7 +247,7 @@ def test_givens_of_other_types():
 
 
 class HalfDefined(theano.Op):
-    """x * y, without a gradient by y."""
+    """x * y, without a gradient with respect to y."""
 
     def make_node(self, x, y):
         return theano.gof.Apply(self, [x, y], [x.type()])

@@ -1,5 +1,5 @@
-"""Every name of Theano's API that programs use, by how many use it (tiers 1 to 3), exists; those that only name an
-alternative are counted."""
+"""Every name of Theano's API that programs use, sorted by the number of programs (tiers 1 to 3), exists; names that
+only refer to an alternative are counted."""
 
 import importlib
 
@@ -62,7 +62,7 @@ tests.unittest_tools.InferShapeTester tests.unittest_tools.attr tests.unittest_t
 tensor.elemwise.Elemwise scalar.upcast misc.pkl_utils.dump""".split()
 
 def find(name):
-    """The thing of that name; of "function:module.path" the second. AttributeError or ImportError."""
+    """The object with this name; of "function:module.path" the second part. AttributeError or ImportError."""
     name = name.rpartition(":")[2]
     parts, thing = name.split("."), theano
     for i, part in enumerate(parts):

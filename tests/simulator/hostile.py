@@ -39,7 +39,7 @@ def main():
             status, out, err, file = run(croton, folder, arg, text)
             if words == "right":
                 ok = status == 0 and out and where in out and not err
-            elif where.isdigit():  # the compiler's
+            elif where.isdigit():  # the compiler's line
                 ok = status == 1 and words in err and re.search(re.escape(file) + ":" + where + "[: ]", err)
             else:
                 ok = status == 1 and words in err and where in err and "croton: " in err

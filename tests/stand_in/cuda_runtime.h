@@ -1,5 +1,5 @@
-// A CUDA runtime over host memory, as far as codegen_templates/standalone.cuh uses one: the host's part of a program of
-// dump_kernels is compiled and run with it where there is no nvcc. Launches do nothing but count.
+// A CUDA runtime over host memory, with the functions that codegen_templates/standalone.cuh uses: without nvcc, the
+// host's part of a program of dump_kernels is compiled and run with it. Launches are only counted.
 #pragma once
 
 #include <cstddef>

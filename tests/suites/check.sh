@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the parts of Theano's and Keras's own tests that tools/suites names on the module of the build folder, and fails where
-# fewer pass than have passed. pip fetches the sources and what the old code imports.
+# Runs the parts of Theano's and Keras's own tests that tools/suites names on the module of the build folder, and fails
+# if fewer pass than before. pip fetches the sources and the imports of the old code.
 # Usage: check.sh SOURCE_FOLDER BUILD_FOLDER PYTHON LEAST_OF_THEANO LEAST_OF_KERAS
 set -euo pipefail
 usage="usage: check.sh SOURCE_FOLDER BUILD_FOLDER PYTHON LEAST_OF_THEANO LEAST_OF_KERAS"
@@ -15,7 +15,7 @@ mapfile -t alone < <(grep -e '^keras' "$requirements")
 "${pip[@]}" --no-deps "${alone[@]}"
 mkdir -p "$build/suites"
 "$venv/bin/python" "$source/tools/suites/run.py" --fetch --cache "$build/suites" --units named --timeout 60 -j 2 \
-  --markdown "$build/suites/table.md" --json "$build/suites/cases.jsonl" || true # 1: some case failed; what counts is how many
+  --markdown "$build/suites/table.md" --json "$build/suites/cases.jsonl" || true # 1: a case failed
 sed -n '/^$/q;p' "$build/suites/table.md"
 awk -F'|' -v theano="$theano" -v keras="$keras" '
   / all of theano / { seen++; if ($8 + 0 < theano) { bad = 1; print "Theano: " $8 "of counted cases passed; " theano " % are wanted" } }

@@ -1,5 +1,5 @@
-// Every line `rule ...` of tests/text once more, as programs of a user: compiled with rules and fusion on every
-// back-end, with their gradients, at points where forms overflow, underflow or cancel.
+// Every line `rule ...` of tests/text again, as programs of a user: compiled with rules and fusion on every back-end,
+// with their gradients, at points where forms overflow, underflow or cancel.
 #include <croton/croton.hpp>
 
 #include <array>
@@ -23,10 +23,10 @@ namespace expr = croton::expr;
 
 namespace {
 
-/// What a text says, as variables.
+/// The variables of a text.
 struct Program {
   std::vector<Variable> inputs, outputs;
-  std::size_t values = 0;  // how many outputs are no gradients
+  std::size_t values = 0;  // number of outputs that are not gradients
   std::string text;
 };
 
@@ -66,7 +66,8 @@ Program program_of(const std::string& text) {
 
 bool differentiable(const Variable& x) { return ct::is_float(x.dtype()); }
 
-/// Adds the gradients of the sum of the float outputs by the float inputs, where all ops on the way have one.
+/// Adds the gradients of the sum of the float outputs with respect to the float inputs, if all ops on the path have
+/// one.
 bool add_gradients(Program& program) {
   std::vector<Variable> terms, by;
   for (const Variable& output : program.outputs) {
@@ -84,7 +85,7 @@ bool add_gradients(Program& program) {
   return true;
 }
 
-/// Many programs as one function: what it gives, program by program.
+/// Many programs as one function; returns the results of each program in order.
 std::vector<Array> run(const std::vector<Program>& programs, const std::vector<Array>& values,
                        const std::string& mode) {
   const ct::change_flags flags(mode + ",llvm_level=0");
@@ -102,9 +103,9 @@ struct Compared {
   int elements = 0, mended = 0, gradients = 0;
 };
 
-/// As "no right side is worse than the left" of rule_tests.cpp has it: what is compiled in float32 may not be wrong
-/// where the program as it was written is right, that in float64 being the truth, or, where it has not the digits, what
-/// is compiled in float64.
+/// As in "no right side is worse than the left" of rule_tests.cpp: a compiled result in float32 may not be wrong if the
+/// original program is right, compared with the original program in float64, or, if that lacks digits, with the
+/// compiled result in float64.
 void compare(const std::vector<std::string>& texts, const std::string& mode, const std::string& special,
              Compared& compared) {
   std::vector<Program> narrow, wide;
@@ -134,7 +135,7 @@ void compare(const std::vector<std::string>& texts, const std::string& mode, con
         const double wanted = truth[output].as_double(k), l = left[output].as_double(k), r = right[output].as_double(k);
         if (!std::isfinite(wanted) || std::abs(wanted) > 3e38) continue;
         CAPTURE(k, wanted, l, r);
-        // A gradient of 0 may be a difference of numbers of the size of 1, as that of a sum of a softmax.
+        // A gradient of 0 may be a difference of numbers near 1, as for the sum of a softmax.
         const bool good = croton::test::near(r, wanted) || croton::test::near(r, right_truth[output].as_double(k)) ||
                           (i >= program.values && wanted == 0 && std::abs(r) < 1e-6);
         CHECK((good || !croton::test::near(l, wanted)));
@@ -155,8 +156,8 @@ TEST_CASE("compiled_rules: with fusion at extreme points, forward and gradient")
     ct::rewrite::Fired fired;
     ct::text::rewrite(expr::parse_graph(line.left_graph()), line.words.at(1), !ieee, fired);
     if (croton::test::overflows_elsewhere(fired)) continue;
-    // Sums of scaled products, their gradients too: where the reference adds up in float64, kernels and routines
-    // overflow on the way, or cancel in an order of their own. tests/nn/test_nn_folding.cpp compiles such programs.
+    // Sums of scaled products and their gradients: the reference adds in float64, while kernels and routines overflow
+    // in between, or cancel in a different order. tests/nn/test_nn_folding.cpp compiles such programs.
     if (line.words.at(1) == "filters") continue;
     texts[ieee ? "special_values=ieee" : "special_values=theano"].push_back(line.left_graph());
   }

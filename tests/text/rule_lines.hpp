@@ -1,4 +1,4 @@
-// The lines `rule group: declarations left => right` of tests/text, taken apart.
+// Parses the lines `rule group: declarations left => right` of tests/text.
 #pragma once
 
 #include <croton/error.hpp>
@@ -35,7 +35,7 @@ struct RuleLine {
   std::string right_graph() const { return inputs + "return " + right; }
 };
 
-/// "x: f32[n], y: f32[n]  expression" as the text of a graph; `rest` is set to the expression.
+/// The graph text of "x: f32[n], y: f32[n] expression"; `rest` is set to the expression.
 inline std::string declarations(const std::string& text, std::string& rest) {
   std::string result;
   std::size_t at = 0;

@@ -1,4 +1,4 @@
-// Shared code of the tests of all rewrite rules: their lines, and the points at which they are tried.
+// Shared code of the tests of all rewrite rules: their lines, and the points at which they are tested.
 #pragma once
 
 #include <croton/array.hpp>
@@ -28,14 +28,14 @@ inline std::vector<RuleLine> all_rule_lines() {
   return all;
 }
 
-/// The text with every f32, of variables and constants, in another dtype.
+/// The text with another dtype for every f32, of variables and constants.
 inline std::string in_dtype(std::string text, const std::string& dtype) {
   for (std::size_t at = text.find("f32"); at != std::string::npos; at = text.find("f32", at + dtype.size()))
     text.replace(at, 3, dtype);
   return text;
 }
 
-/// Very large, very small, where exp overflows, and plain numbers, in an order of each input's own.
+/// Very large, very small, near the overflow of exp, and ordinary numbers, in a different order for each input.
 inline Array extremes(DType dtype, const Sizes& shape, std::size_t input) {
   static constexpr std::array values{1e30, -1e-30, 90.0, 0.5, -90.0, 1e-42, -1e30, 2.0, 3e38, -1.0, 1e-30, 0.0, -30.0};
   std::int64_t count = 1;
@@ -48,7 +48,7 @@ inline Array extremes(DType dtype, const Sizes& shape, std::size_t input) {
   return all.astype(dtype).reshape(shape);
 }
 
-/// Products in another order, of scaled filters and sums of shifts overflow elsewhere: docs/internals/rewrites.md.
+/// Reordered products, scaled filters and sums of shifts overflow at other points: docs/internals/rewrites.md.
 inline bool overflows_elsewhere(const rewrite::Fired& fired) {
   return fired.contains("dot-dot") || fired.contains("scale-in-filters") || fired.contains("shifts-in-one");
 }

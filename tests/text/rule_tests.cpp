@@ -1,6 +1,6 @@
 // Common properties of all rewrite rules, tested on every line `rule ...` of tests/text: both sides have the same value
 // in every dtype that is accepted, a rule that is switched off leaves the graph unchanged, each fires in a program that
-// was not written for it alone, and docs/internals/rewrites.md is true.
+// was not written for it alone, and docs/internals/rewrites.md is up to date.
 #include "catch.hpp"
 #include "folders.hpp"
 #include "rule_lines.hpp"
@@ -28,7 +28,7 @@ using croton::test::in_dtype;
 using croton::test::near;
 using croton::test::RuleLine;
 
-/// The inputs of text::random_inputs, but integers of that dtype over all of 8 bits.
+/// The inputs of text::random_inputs, but integers of dtype `wide` over the full range of 8 bits.
 std::vector<Array> inputs_of(const expr::Graph& graph, DType wide, std::uint64_t seed) {
   std::vector<Array> inputs = text::random_inputs(graph, seed);
   for (Array& input : inputs) {
@@ -50,19 +50,19 @@ struct Counted {
   int tried = 0, rewritten = 0;
 };
 
-/// One line in one dtype: the graph before and after the group, at random points. Nothing where the dtype is not taken.
+/// One line in one dtype: the graph before and after the group, at random points. Nothing if the dtype is not accepted.
 Counted compare(const RuleLine& line, const std::string& dtype_name, DType dtype) {
   expr::Graph graph;
   try {
     graph = expr::parse_graph(in_dtype(line.left_graph(), dtype_name));
   } catch (const Error&) {
-    return {};  // an op or a constant that this dtype has not
+    return {};  // this dtype lacks an op or a constant
   }
   rewrite::Fired fired;
   const expr::Graph rewritten =
       text::rewrite(graph, line.words.at(1), !croton::test::contains(line.words, "ieee"), fired);
   for (const std::uint64_t seed : {3u, 8u}) {
-    // What stability rules are for would show: exp(100) of an int8 overflows on one side.
+    // Stability rules change overflows: exp(100) of an int8 overflows on one side.
     const bool wide = line.words.at(1) != "stability";
     const std::vector<Array> values = wide ? inputs_of(graph, dtype, seed) : text::random_inputs(graph, seed);
     const std::vector<Array> before = expr::evaluate(graph, values), after = expr::evaluate(rewritten, values);
@@ -101,9 +101,9 @@ TEST_CASE("rules: both sides agree in every dtype") {
   CHECK(all.rewritten > 700);
 }
 
-/// Both sides in float32 beside both in float64, which has room where float32 overflows and digits where it cancels.
-/// The right side may not be wrong where the left was right; where float64 has not the digits for the left, as of
-/// exp(x) - 1 at 1e-30, the right side in float64 has them.
+/// Compares both sides in float32 with both in float64, which has room where float32 overflows and digits where it
+/// cancels. The right side may not be wrong where the left is right; if float64 lacks digits for the left, as for
+/// exp(x) - 1 at 1e-30, the right side in float64 is the reference.
 TEST_CASE("rules: no right side is worse than the left at extreme points") {
   int compared = 0, mended = 0;
   for (const RuleLine& line : all_rule_lines()) {
@@ -154,7 +154,7 @@ TEST_CASE("rules: one that is off by name does nothing") {
       const expr::Graph left = text::rewrite(graph, group, special_values, without, {rule});
       CHECK(without[rule] == 0);
       seen.insert(rule);
-      // Where no other rule has a say, the text stays.
+      // If no other rule fires, the text does not change.
       without.erase(rule);
       if (fired.size() > 1 || !without.empty()) continue;
       CHECK(expr::print(text::in_order_of_use(left)) == expr::print(text::in_order_of_use(graph)));
@@ -163,7 +163,7 @@ TEST_CASE("rules: one that is off by name does nothing") {
   }
   for (const rewrite::Group& group : rewrite::groups()) {
     for (const rewrite::Rule& rule : group.rules) {
-      if (group.name == "expand") continue;  // kernels cannot do without: no name for rules_off
+      if (group.name == "expand") continue;  // kernels need these rules, so rules_off has no names for them
       INFO(rule.name);
       CHECK(seen.contains(rule.name));
     }
@@ -184,7 +184,7 @@ TEST_CASE("rules: names are known") {
       INFO(rule.name);
       CHECK(names.insert(rule.name).second);
       CHECK(!rule.reason.empty());
-      CHECK(!rule.reason.starts_with("but"));  // which says what it costs, and not why
+      CHECK(!rule.reason.starts_with("but"));  // a reason says why, not the cost
     }
   }
 }

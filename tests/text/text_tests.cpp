@@ -14,13 +14,14 @@
 //   place WORDS            a graph with every node on a device (devices=cuda0+cuda1 scoped=cuda1 fallback=cuda0 soft),
 //                          and why; its kernels, products and transfers are run as well
 //   kernel                 a kernel, read and printed again
-//   error graph            what the parser has against the text (error kernel, error rewrite likewise)
+//   error graph            the parser's message for the text (error kernel, error rewrite likewise)
 //     ...
 //   expect
 //     ...
 //   end
 //
-// With CROTON_UPDATE_EXPECTED=1 in the environment the lines between `expect` and `end` are replaced by what was found.
+// With CROTON_UPDATE_EXPECTED=1 in the environment the lines between `expect` and `end` are replaced by the actual
+// ones.
 #include "catch.hpp"
 #include "folders.hpp"
 #include "rule_lines.hpp"
@@ -80,7 +81,7 @@ std::string shown(const std::vector<Array>& arrays) {
   return text;
 }
 
-void demand_close(const std::vector<Array>& found, const std::vector<Array>& wanted, const std::string& what) {
+void require_close(const std::vector<Array>& found, const std::vector<Array>& wanted, const std::string& what) {
   bool close = found.size() == wanted.size();
   for (std::size_t i = 0; i < found.size() && close; ++i) {
     close = found[i].dtype() == wanted[i].dtype() && found[i].shape() == wanted[i].shape() &&
@@ -89,18 +90,18 @@ void demand_close(const std::vector<Array>& found, const std::vector<Array>& wan
   if (!close) throw ValueError(what + " differ in value:\n" + shown(found) + "but\n" + shown(wanted));
 }
 
-/// What is printed must parse, and print the same again.
-void demand_round_trip(const expr::Graph& graph) {
+/// The printed text must parse, and print equally.
+void require_round_trip(const expr::Graph& graph) {
   const std::string once = expr::print(graph), again = expr::print(expr::parse_graph(once));
   if (once != again) throw ValueError("read back, the graph\n" + once + "prints as\n" + again);
 }
-void demand_round_trip(const kernel::Kernel& kernel) {
+void require_round_trip(const kernel::Kernel& kernel) {
   const std::string once = kernel::print(kernel), again = kernel::print(kernel::parse_kernel(once));
   if (once != again) throw ValueError("read back, the kernel\n" + once + "prints as\n" + again);
 }
 
-/// In "low..high" the left side goes wrong, the right does not.
-void demand_gain(const expr::Graph& left, const expr::Graph& right, const std::string& range) {
+/// In "low..high" the left side is wrong and the right side is right.
+void require_gain(const expr::Graph& left, const expr::Graph& right, const std::string& range) {
   const std::size_t dots = range.find("..");
   const double low = std::stod(range.substr(0, dots)), high = std::stod(range.substr(dots + 2));
   std::vector<Array> values = text::random_inputs(left, 7);
@@ -124,27 +125,27 @@ void run_rule(const std::string& line, rewrite::Fired& fired) {
   const expr::Graph left = expr::parse_graph(rule.left_graph());
   const expr::Graph right = expr::parse_graph(rule.right_graph());
   const expr::Graph rewritten = text::rewrite(left, words.at(1), !contains(words, "ieee"), fired);
-  demand_round_trip(rewritten);
+  require_round_trip(rewritten);
   const std::string found = expr::print(text::in_order_of_use(rewritten)),
                     wanted = expr::print(text::in_order_of_use(right));
   if (found != wanted) throw ValueError("found\n" + found + "but expected\n" + wanted);
   for (const std::string& word : words) {
-    if (word.starts_with("in=")) demand_gain(left, right, word.substr(3));
+    if (word.starts_with("in=")) require_gain(left, right, word.substr(3));
   }
   if (contains(words, "special")) return;
   const std::vector<Array> values = text::random_inputs(left, 7);
-  demand_close(expr::evaluate(left, values), expr::evaluate(right, values), "the two sides");
+  require_close(expr::evaluate(left, values), expr::evaluate(right, values), "the two sides");
 }
 
 std::string rewritten_text(const std::string& text, const std::vector<std::string>& words, rewrite::Fired& fired) {
   const expr::Graph graph = expr::parse_graph(text);
-  demand_round_trip(graph);
+  require_round_trip(graph);
   if (words.at(1) == "parse") return expr::print(graph);
   const expr::Graph rewritten = text::rewrite(graph, words[1], !contains(words, "ieee"), fired);
-  demand_round_trip(rewritten);
+  require_round_trip(rewritten);
   if (!contains(words, "special")) {
     const std::vector<Array> values = text::random_inputs(graph, 7);
-    demand_close(expr::evaluate(rewritten, values), expr::evaluate(graph, values), "the graph before and after");
+    require_close(expr::evaluate(rewritten, values), expr::evaluate(graph, values), "the graph before and after");
   }
   return expr::print(text::in_order_of_use(rewritten));
 }
@@ -167,30 +168,30 @@ fuse::Program program_of(const std::string& text, rewrite::Fired& fired) {
   expr::Graph rewritten = text::rewrite(graph, "all", true, fired);
   const std::vector<Array> values = text::random_inputs(graph, 7);
   const std::vector<Array> wanted = expr::evaluate(graph, values);
-  // Without joining every op is a kernel of its own: the same values, and other paths.
+  // Without fusion every op is a separate kernel: the same values, along other paths.
   const fuse::Program single = fuse::fuse(rewritten, {.join = false});
-  demand_close(text::evaluate(single, values), wanted, "the kernels of single ops and the graph");
+  require_close(text::evaluate(single, values), wanted, "the kernels of single ops and the graph");
   dump_kernels(single);
   fuse::Program program = fuse::fuse(std::move(rewritten));
   dump_kernels(program);
   for (const fuse::Call& call : program.calls) {
-    if (const auto* kernel = std::get_if<fuse::KernelCall>(&call.work)) demand_round_trip(*kernel->kernel);
+    if (const auto* kernel = std::get_if<fuse::KernelCall>(&call.work)) require_round_trip(*kernel->kernel);
   }
-  demand_close(text::evaluate(program, values), wanted, "the kernels and the graph");
+  require_close(text::evaluate(program, values), wanted, "the kernels and the graph");
   return program;
 }
 
 std::string placed_text(const std::string& text, std::span<const std::string> words) {
   const expr::Graph graph = expr::parse_graph(text);
-  demand_round_trip(graph);
+  require_round_trip(graph);
   std::vector<rewrite::Placement> log;
   const expr::Graph placed = text::place(graph, words, &log);
-  demand_round_trip(placed);
+  require_round_trip(placed);
   const std::vector<Array> values = text::random_inputs(graph, 7);
   const std::vector<Array> wanted = expr::evaluate(graph, values);
-  demand_close(expr::evaluate(placed, values), wanted, "the graph before and after");
+  require_close(expr::evaluate(placed, values), wanted, "the graph before and after");
   const fuse::Program program = fuse::fuse(placed);
-  demand_close(text::evaluate(program, values), wanted, "the kernels and the graph");
+  require_close(text::evaluate(program, values), wanted, "the kernels and the graph");
   std::string result = expr::print(placed);
   const expr::Names names(placed);
   for (const rewrite::Placement& p : log) result += names(p.node) + ": " + p.reason + '\n';
@@ -229,14 +230,14 @@ std::string run_block(const std::string& head, const std::string& text, rewrite:
   }
   if (stage == "kernel") {
     const kernel::Kernel kernel = kernel::parse_kernel(text);
-    demand_round_trip(kernel);
+    require_round_trip(kernel);
     return kernel::print(kernel);
   }
   if (stage == "error") return error_of(text, words.at(1));
   throw ValueError("'" + stage + "' where rule, graph, program, count, place, kernel or error is expected");
 }
 
-/// One file; with `update` its expectations are what was found.
+/// Runs one file; with `update` its expectations become the actual results.
 class File {
  public:
   File(const std::filesystem::path& path, bool update) : path_(path), update_(update) {
@@ -291,7 +292,7 @@ class File {
     std::string found;
     guarded(start, [&] {
       found = run_block(head, joined(text), outcome_.fired);
-      // Indentation is for readers.
+      // Indentation has no meaning.
       if (lines_of(found) != lines_of(joined(expected)) && !update_)
         throw ValueError("found\n" + found + "but expected\n" + joined(expected));
     });

@@ -1,4 +1,5 @@
-"""A program run with the flag `trace` leaves a file that is JSON of Chrome's form; where it cannot be written, it says so."""
+"""A program run with the flag `trace` writes a file in Chrome's JSON format; if it cannot be written, there is a
+warning."""
 
 import json
 import os
@@ -10,7 +11,7 @@ tool = sys.argv[1]
 
 
 def run(path):
-    """What the program writes to the standard error stream."""
+    """The program's text on the standard error stream."""
     environment = dict(os.environ, CROTON_FLAGS=f"trace={path},cuda_simulator=2,device_threads=on")
     return subprocess.run([tool, "demo", "mlp", "--quiet"], env=environment, check=True, stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, text=True).stderr

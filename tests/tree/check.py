@@ -18,7 +18,7 @@ ARCHIVES = (".whl", ".zip", ".gz", ".xz", ".bz2", ".zst", ".tar", ".7z", ".deb",
 
 
 def tracked():
-    """The files that git knows; where there is no git, all that no line of .gitignore names."""
+    """The files of git; without git, all files that no line of .gitignore names."""
     try:
         listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, check=True).stdout
         return [name for name in listed.decode().split("\0") if name and os.path.isfile(os.path.join(ROOT, name))]

@@ -1,8 +1,9 @@
-"""The folder graph of src, drawn from the includes: the stages in the order of the data, and within a stage its rooms.
-No folder includes one that comes later, so there are no circles. And of the bindings of Python, whose rooms need `core` alone.
+"""The folder graph of src, from the includes: the stages in the order of the data, and within a stage its subfolders.
+No folder includes a later one, so there are no cycles. The same for the bindings of Python, whose subfolders need only
+`core`.
 
     python3 tests/tree/folders.py          # the test
-    python3 tests/tree/folders.py --graph  # the arrows, with how many includes each has
+    python3 tests/tree/folders.py --graph  # the arrows, with the number of includes of each
 """
 import collections
 import os
@@ -14,7 +15,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 SRC = os.path.join(ROOT, "src")
 BINDINGS = os.path.join(ROOT, "python_bindings")
 
-# Each folder may include those before it. "ops" alone are the files in the folder itself, which its rooms share.
+# Each folder may include those before it. "ops" means the files in the folder itself, which its subfolders share.
 ORDER = [
     "base", "expr", "builder",
     "ops", "ops/user", "ops/elementwise", "ops/arrays", "ops/linear", "ops/nnet", "ops/random", "ops/control",
@@ -23,12 +24,12 @@ ORDER = [
     "runtime/lanes", "runtime/bound", "runtime/loops",
     "io", "nn", "", "call",
 ]
-# The driver (the files of src itself) and the calls know each other: a call plans, and looking inside asks calls.
+# The driver (the files of src itself) and the calls include each other: a call plans, and inspection uses calls.
 TOGETHER = [{"", "call"}]
 
 
 def folder_of(path):
-    """Two levels at most: what lies deeper belongs to its room."""
+    """The folder, with at most two levels: deeper folders belong to the second level."""
     parts = os.path.dirname(path).split("/")[:2]
     return "/".join(part for part in parts if part)
 

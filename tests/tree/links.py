@@ -1,5 +1,5 @@
-"""Every link of every page leads somewhere: to a file or folder of the tree, and to a heading where it names one. Pages that
-comments, messages and programs mention are there, and the index of docs/ has them all.
+"""Every link of every page has a target: a file or folder of the tree, and a heading if it names one. Pages that
+comments, messages and programs mention exist, and the index of docs/ has all pages.
 
     python3 tests/tree/links.py
 """
@@ -21,12 +21,12 @@ def read(name):
 
 
 def links(text):
-    """The targets of a page's links, those in code left out."""
+    """The targets of a page's links, without those in code."""
     return LINK.findall(CODE.sub("``", FENCED.sub("", text)))
 
 
 def anchors(text):
-    """What a page's headings are called in links, as GitHub does it."""
+    """The anchors of a page's headings, as GitHub makes them."""
     found = {}
     for heading in re.findall(r"^#+ +(.*?) *$", FENCED.sub("", text), re.M):
         heading = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
@@ -39,7 +39,7 @@ def anchors(text):
 
 
 def dangling(page, text):
-    """The links of a page that lead nowhere."""
+    """The links of a page that have no target."""
     found = []
     for link in links(text):
         if re.match(r"[a-z]+:", link):

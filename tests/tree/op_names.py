@@ -1,6 +1,5 @@
-"""Stages know ops by kind, by facts and as `Core` (src/expr/core_ops.def), not by name. Outside of src/ops and
-src/rewrite no string is the name of an op, unless it means something else; nowhere but in src/rewrite is the name of an
-op compared.
+"""Stages distinguish ops by kind, by facts and as `Core` (src/expr/core_ops.def), not by name. Outside of src/ops and
+src/rewrite no string is the name of an op, unless it means something else; only src/rewrite compares names of ops.
 
     python3 tests/tree/op_names.py
 """
@@ -11,7 +10,7 @@ import unittest
 from check import tracked
 from links import read
 
-# The strings of a text; comments and characters are matched so that a quote in them begins none.
+# The strings of a text; comments and characters are matched too, so that a quote in them starts no string.
 TOKEN = re.compile(r"""
     R"(\w*)\((?P<raw>.*?)\)\1" | //[^\n]* | /\*.*?\*/ | (?<!\w)'(?:\\.|[^\\'])+' | "(?P<text>(?:\\.|[^"\\\n])*)"
 """, re.S | re.X)
@@ -22,11 +21,11 @@ REGISTERS = re.compile(r"\bregistry\.add\(|\bregister_rows\(registry, (rows\(\)|
 REGISTERED = (re.compile(r'\.name = "(\w+)"'), re.compile(r'^ *\{?\{"(\w+)",\s*[\d{]', re.M),
               re.compile(r'^ *(?:leaf|mark|expand_op)\("(\w+)"', re.M))
 
-# Keys of attributes that are also ops, where an attribute is asked for, set or given.
+# Keys of attributes that are also names of ops, in calls that read, set or pass an attribute.
 ATTRIBUTES = {"axis", "imag", "input", "result"}
 KEY_BEFORE = re.compile(r"\.(integer|index|axis|real|text|set)\($|[{,]\s*\{$")
 
-# Files of src with strings that are no ops: which ones, and what they are.
+# Files of src with strings that are not ops: the strings, and their meaning.
 OTHERS = {
     "base/config.cpp": ({"all"}, "a word of flags"),
     "base/flags.def": ({"all"}, "a word of flags"),
@@ -56,7 +55,7 @@ OTHERS = {
 
 
 def strings(text):
-    """The string literals of a C++ text, each with where it begins and ends."""
+    """The string literals of a C++ text, each with its begin and end."""
     for found in TOKEN.finditer(text):
         content = found.group("text") if found.group("raw") is None else found.group("raw")
         if content is not None:
@@ -74,13 +73,13 @@ def is_key(text, name, begin, end):
 
 
 def names_of_ops(text, ops):
-    """[(line, name)] of the strings that are names of ops, and no keys of attributes."""
+    """[(line, name)] of the strings that are names of ops, without keys of attributes."""
     return [(line_of(text, begin), name) for name, begin, end in strings(text)
             if name in ops and not is_key(text, name, begin, end)]
 
 
 def compared_names(text):
-    """The lines in which a name is compared with a string."""
+    """The lines that compare a name with a string."""
     return [line_of(text, found.start()) for found in COMPARED.finditer(text)]
 
 

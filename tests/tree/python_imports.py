@@ -1,8 +1,8 @@
-"""The graph of the modules of the Python package, drawn from their imports: it has no circles. Imports are at the head of a
-file, where the graph sees them, and not within functions; the few exceptions are listed with their reasons.
+"""The graph of the modules of the Python package, from their imports: it has no cycles. Imports are at the head of a
+file, where this test finds them, and not within functions; the few exceptions are listed with their reasons.
 
     python3 tests/tree/python_imports.py          # the test
-    python3 tests/tree/python_imports.py --graph  # what each module imports of the package
+    python3 tests/tree/python_imports.py --graph  # the imports of each module within the package
 """
 import ast
 import os
@@ -13,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PACKAGE = os.path.join(ROOT, "python_bindings", "croton")
 NATIVE = "croton._croton"  # in C++; it imports nothing of the package when it is loaded
 
-# {(module, what it imports within a function): why}
+# {(module, import within a function): why}
 WITHIN = {
     ("croton.notebook", "html"): "its tables of names take longer to load than all of the package",
     ("croton.theano.python2", "lib2to3"): "Python 3.13 has it no more, and only programs of Python 2 need it",
@@ -37,7 +37,7 @@ def sources():
 
 
 def named(module, package, node):
-    """What an import statement names: a list of (module, name in it or None)."""
+    """The modules that an import statement names: a list of (module, name in it or None)."""
     if isinstance(node, ast.Import):
         return [(alias.name, None) for alias in node.names]
     base = node.module or ""
@@ -63,7 +63,8 @@ def imports(module, text, package):
 
 
 def graph(texts):
-    """{module: the modules of the package that it imports}. Those that it is in are loaded before it, which is no arrow."""
+    """{module: the modules of the package that it imports}. A module's own packages are loaded before it, and do not
+    count."""
     arrows = {}
     for module, (text, package) in texts.items():
         arrows[module] = set()
@@ -75,7 +76,7 @@ def graph(texts):
 
 
 def circle(arrows):
-    """The modules of a circle, the first one again at the end; empty if there is none."""
+    """The modules of a cycle, the first one again at the end; empty if there is none."""
     done, way = set(), []
 
     def visit(module):
@@ -99,7 +100,7 @@ def circle(arrows):
 
 
 def within_functions(texts):
-    """The (module, package that is imported) of imports within functions."""
+    """The (module, imported package) of imports within functions."""
     return {(module, base if base.startswith("croton") else base.split(".")[0])
             for module, (text, package) in texts.items() for base, _ in imports(module, text, package)[1]}
 

@@ -1,4 +1,5 @@
-"""The result of tools/check_snippets.py for a page: programs, their outputs, whole and in parts. Nothing is compiled.
+"""The results of tools/check_snippets.py for a page: programs and their outputs, complete and partial. Nothing is
+compiled.
 
     python3 tests/tree/snippets.py
 """
@@ -43,7 +44,7 @@ x
 
 
 class Checker:
-    """Programs that have run."""
+    """Simulates the runs of programs."""
 
     def __init__(self, outputs):
         self.outputs = outputs
@@ -57,7 +58,7 @@ class Checker:
 
 class Snippets(unittest.TestCase):
     def check(self, outputs, update, page=PAGE):
-        """(how many are wrong, of how many, the page after it)"""
+        """(number of wrong programs, number of programs, the new page)"""
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "page.md"
             file.write_text(page)

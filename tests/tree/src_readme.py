@@ -10,7 +10,7 @@ from check import tracked
 from links import read
 
 ENDINGS = (".cpp", ".hpp", ".def")
-# Flags and programs that the page speaks of.
+# Flags and programs that the page mentions.
 OTHERS = {"logical_devices", "libcroton_llvm.so"}
 
 
@@ -26,7 +26,7 @@ def sections(text):
 
 
 def missing(files, found):
-    """Files of src that are not named: by their name, or their stem, below the heading of their folder."""
+    """Files of src that are not named: neither the name nor the stem occurs below the heading of their folder."""
     wrong = []
     for name in files:
         path = os.path.relpath(name, "src")
@@ -52,7 +52,7 @@ class SrcReadme(unittest.TestCase):
         self.assertEqual(missing(self.files, self.found), [])
 
     def test_every_name_is_a_file(self):
-        """Names with an underscore or an ending are files, unless they are spelled with a path or a capital."""
+        """Names with an underscore or a suffix are files, unless they have a path or a capital letter."""
         names = {os.path.basename(name) for name in self.files}
         known = names | {os.path.splitext(name)[0] for name in names}
         for folder, found in self.found.items():

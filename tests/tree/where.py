@@ -12,12 +12,12 @@ from links import FENCED, read
 
 ROW = re.compile(r"^\| (.*?) \| (.*?) \|", re.M)
 LINK = re.compile(r"\[([^\]]+)\]\(\.\./\.\./([^)]+)\)")
-# Words that the questions must have, each of which is asked for by everybody.
+# Words that the questions must contain, because every newcomer asks about them.
 ASKED = ["stages", "interface of a device", "bound", "random op", "Theano's", "`function()`"]
 ENDINGS = (".cpp", ".hpp", ".cuh", ".def", ".py", ".sh", ".cmake", ".txt")
-# A page that shows how something would be added names files that are not there.
+# A page that describes an addition names files that do not exist.
 EXAMPLES = {"docs/extend/adding_a_schedule.md": {"codegen_templates/whole.cuh", "codegen_templates/cpu/whole.hpp"}}
-# Where a path may begin; a name alone may be that of any file.
+# The folders with which a path may begin; a name alone may be that of any file.
 BELOW = ["", "src", "codegen_templates", "python_bindings/croton/theano"]
 
 

@@ -26,7 +26,7 @@ Exact operator/(const Exact& a, const Exact& b) {
 bool less(const Exact& a, double b) { return mpfr_cmp_d(a.get(), b) < 0; }
 double rounded(const Exact& a) { return mpfr_get_d(a.get(), MPFR_RNDN); }
 
-/// A function of MPFR as one of ours.
+/// A function of MPFR as a function of Exact.
 template <int (*f)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t)>
 Exact one(const Exact& x) {
   Exact r;
@@ -58,7 +58,7 @@ Exact gammaln(const Exact& x) {
 }
 Exact sigmoid(const Exact& x) { return Exact(1) / (Exact(1) + exp(negative(x))); }
 Exact softplus(const Exact& x) {
-  // log1p of exp(x), which has no room in 200 bits for x above 100 but needs none.
+  // For large x, 200 bits of exp(x) have no room for the added 1; the second form needs none.
   return less(x, 0) ? one<mpfr_log1p>(exp(x)) : x + one<mpfr_log1p>(exp(negative(x)));
 }
 Exact sin_pi(const Exact& x) {
@@ -122,7 +122,7 @@ Exact erfcinv(const Exact& x) {
   if (sign == 0) return Exact(0);
   return inverse(sign < 0 ? Exact(2) - x : x, abs(s)) * Exact(sign);
 }
-/// The sum of 1 / (x + k)^2: terms up to x + k = 60, then Euler and Maclaurin.
+/// The sum of 1 / (x + k)^2: terms up to x + k = 60, then the Euler-Maclaurin formula.
 Exact hurwitz_2(Exact x) {
   Exact sum(0);
   for (; less(x, 60); x = x + Exact(1)) sum = sum + Exact(1) / (x * x);
@@ -137,7 +137,7 @@ Exact hurwitz_2(Exact x) {
   return sum;
 }
 Exact tri_gamma(const Exact& x) {
-  if (mpfr_inf_p(x.get())) return mpfr_sgn(x.get()) > 0 ? Exact(0) : infinite(1);  // among the poles, as in SciPy
+  if (mpfr_inf_p(x.get())) return mpfr_sgn(x.get()) > 0 ? Exact(0) : infinite(1);  // -inf is a pole, as in SciPy
   if (!less(x, 0)) return hurwitz_2(x);
   const Exact turn = pi() / sin_pi(x);
   return turn * turn - hurwitz_2(Exact(1) - x);
@@ -156,7 +156,7 @@ Exact modified_bessel(int n, const Exact& x) {
 }
 Exact i0(const Exact& x) { return modified_bessel(0, x); }
 Exact i1(const Exact& x) { return modified_bessel(1, x); }
-/// Odd in its zero at infinity too.
+/// Odd, also in its zero at infinity.
 Exact j1(const Exact& x) { return mpfr_signbit(x.get()) ? negative(one<mpfr_j1>(negative(x))) : one<mpfr_j1>(x); }
 
 Exact reciprocal(const Exact& x) { return Exact(1) / x; }

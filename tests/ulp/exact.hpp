@@ -1,5 +1,5 @@
-// Exact values of the elementwise functions, by MPFR: far more bits than a double holds, from definitions that share
-// nothing with codegen_templates/common.
+// Exact values of the elementwise functions, by MPFR: many more bits than a double has, from definitions that are
+// independent of codegen_templates/common.
 #pragma once
 
 #include <mpfr.h>
@@ -34,9 +34,9 @@ struct Function {
   std::string_view op;  // its name in Croton
   Exact (*of_one)(const Exact& x);
   Exact (*of_two)(const Exact& x, const Exact& y);
-  double low, high;                // where samples of float64 are drawn, beside random bit patterns
-  double cuda_float, cuda_double;  // CUDA's largest errors, as its programming guide counts them; -1: it has none
-  double relative_below = 0;       // from this magnitude of x on the absolute error counts; 0: nowhere
+  double low, high;                            // the interval of samples of float64, in addition to random bit patterns
+  double cuda_float, cuda_double;              // CUDA's largest errors, in its own unit; -1: no such function
+  double relative_below = 0;                   // from this magnitude of x on the absolute error counts; 0: nowhere
   double excluded_low = 1, excluded_high = 0;  // zeros between poles, where no relative error is promised
   double y_low = -8, y_high = 8;
 };

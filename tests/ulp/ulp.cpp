@@ -1,11 +1,12 @@
-// croton_ulp: the largest errors of the elementwise functions, as docs/internals/ulp.md has them, and whether all
-// back-ends give the same bits.
+// croton_ulp: the largest errors of the elementwise functions, as in docs/internals/ulp.md, and whether all back-ends
+// give the same bits.
 //
 //   croton_ulp [--stride N] [--samples N] [--backends mode=run,mode=simulate] [--check] [NAME ...]
 //
 // float32: every N-th bit pattern; float64: that many samples, a third of them random bit patterns. Each error is given
-// as the distance from the exact value in units in the last place, and as CUDA's programming guide counts: from the
-// exact value correctly rounded, a whole number. --check ends with 1 where the latter is above CUDA's, or bits differ.
+// as the distance from the exact value in units in the last place, and as in CUDA's programming guide: from the
+// correctly rounded exact value, a whole number. With --check the exit status is 1 if the latter is above CUDA's, or if
+// bits differ.
 #include <croton/croton.hpp>
 
 #include <cmath>
@@ -49,7 +50,7 @@ class Random {
   std::uint64_t state_ = 88172645463325252u;
 };
 
-/// What must not be forgotten: zeros, the ends of the range, ones, numbers near which functions change their form.
+/// Special points: zeros, the ends of the range, ones, numbers near which functions change their form.
 std::vector<double> special_points() {
   constexpr double inf = std::numeric_limits<double>::infinity();
   std::vector<double> all{inf, -inf, std::numeric_limits<double>::quiet_NaN()};
@@ -144,7 +145,7 @@ T round_to(const Exact& value) {
     return mpfr_get_d(value.get(), MPFR_RNDN);
 }
 
-/// The unit in the last place of a result: of the format at that value, denormals included.
+/// The unit in the last place of a result: that of the format at this value, denormals included.
 template <class T>
 double ulp(double value) {
   int exponent = 0;
@@ -169,7 +170,7 @@ void take(Worst& worst, const Function& f, T got, const Exact& exact, T x, T y) 
   Exact difference;
   const Exact of_got(static_cast<double>(got));
   if (std::isinf(wanted) || std::isinf(got)) {
-    // An overflow one unit early or late is an error of one unit, as it is where rounding decides.
+    // An overflow one unit early or late is an error of one unit, as where rounding decides.
     const T finite = std::isinf(wanted) ? got : wanted;
     if (got == wanted ||
         (std::signbit(got) == std::signbit(wanted) &&
@@ -196,7 +197,7 @@ void take(Worst& worst, const Function& f, T got, const Exact& exact, T x, T y) 
   }
 }
 
-/// Of one function and type; adds to `failures`.
+/// The errors of one function and type; adds to `failures`.
 template <class T>
 Worst measure(const Function& f, const Options& options, std::vector<std::string>& failures) {
   const char* type = sizeof(T) == 4 ? "float32" : "float64";

@@ -1,4 +1,4 @@
-// The matcher "has this text in it", under the name that both versions of Catch2 lack in common.
+// The matcher "contains this text", under one name for both versions of Catch2.
 #pragma once
 
 #include <string>

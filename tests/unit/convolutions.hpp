@@ -1,5 +1,5 @@
 // Convolutions (runtime/device/convolution.hpp) for tests: the layouts of their arrays, their results by definition,
-// and the gradients that ops/nnet/window.cpp makes of them.
+// and their gradients as ops/nnet/window.cpp builds them.
 #pragma once
 
 #include <algorithm>
@@ -43,8 +43,8 @@ inline Index index_of(Convolution& c, Part part, char letter) {
   }
 }
 
-/// Indices from the outermost to the innermost, such as "bgc012"; axes that there are not are left out. `gap` elements
-/// lie between rows of the innermost.
+/// Indices from the outermost to the innermost, such as "bgc012"; missing axes are omitted. There are `gap` elements
+/// between rows of the innermost axis.
 inline void lay(Convolution& c, Part part, std::string_view order, std::int64_t gap = 0) {
   std::int64_t step = 1;
   for (std::size_t i = order.size(); i-- > 0;) {
@@ -70,7 +70,7 @@ inline std::size_t elements(const Convolution& given, Part part) {
   return static_cast<std::size_t>(last) + 1;
 }
 
-/// The definition. What lies between elements of the result stays.
+/// The definition. Elements between those of the result are not changed.
 template <class T>
 void convolve_by_definition(const Convolution& c, const T* x, const T* filters, T* result) {
   using Three = std::array<std::int64_t, 3>;
@@ -108,7 +108,7 @@ void convolve_by_definition(const Convolution& c, const T* x, const T* filters, 
   }
 }
 
-/// Its gradient by x, from that of the result; x and the filters lie as they did.
+/// The gradient with respect to x, from that of the result; the layouts of x and the filters do not change.
 inline Convolution gradient_by_x(const Convolution& c) {
   Convolution g = c;
   std::swap(g.channels, g.results);
@@ -127,7 +127,7 @@ inline Convolution gradient_by_x(const Convolution& c) {
   return g;
 }
 
-/// Its gradient by the filters; they lie as "c012go" says, or in the order given.
+/// The gradient with respect to the filters, in the layout "c012go" or in the given order.
 inline Convolution gradient_by_filters(const Convolution& c, std::string_view order = "b012go") {
   Convolution g = c;
   std::swap(g.batch, g.channels);

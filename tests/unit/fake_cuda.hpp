@@ -36,8 +36,8 @@ class FakeCuda {
   FakeCuda& operator=(const FakeCuda&) = delete;
 
   static std::string path() { return fake_cuda_folder() + "/libcroton_fake_cuda.so"; }
-  /// A driver that is started anew: a table is kept for each name of the file.
-  static void start_anew() {
+  /// A newly started driver: there is a table of entries for each name of the file.
+  static void restart() {
     static std::string name = fake_cuda_folder() + "/";
     name += "./";
     runtime::cuda::set_driver_library(name + "libcroton_fake_cuda.so");
@@ -48,7 +48,7 @@ class FakeCuda {
   void fail(const std::string& entry, long long nth, int code, long long count = 1) {
     control<decltype(fake_cuda_fail)>("fake_cuda_fail")(entry.c_str(), nth, count, code);
   }
-  /// Who runs texts that the fake NVRTC compiled.
+  /// Sets the runner of texts that the fake NVRTC compiled.
   void set_runner(const fake_cuda::Runner& runner) {
     control<decltype(fake_cuda_set_runner)>("fake_cuda_set_runner")(runner);
   }
@@ -64,7 +64,7 @@ class FakeCuda {
   std::string trace() { return control<decltype(fake_cuda_trace)>("fake_cuda_trace")(); }
   std::string entries() { return control<decltype(fake_cuda_entries)>("fake_cuda_entries")(); }
 
-  /// What was never released: "2 streams, 1 events"; empty where all is well.
+  /// The objects that were never released: "2 streams, 1 events"; empty if there are none.
   std::string leaks() {
     std::string text;
     for (const char* kind : {"contexts", "streams", "events", "allocations", "pinned", "modules", "graphs",
@@ -85,18 +85,18 @@ class FakeCuda {
   runtime::cuda::ToolkitSettings toolkit_before_ = runtime::cuda::toolkit();
 };
 
-/// Code of the fake device that holds these kernels.
+/// Code of the fake device with these kernels.
 inline std::vector<std::byte> fake_cubin(const std::vector<std::string>& kernels) {
   std::string text =
       "\x7f"
       "ELF\n";
   for (const std::string& kernel : kernels) text += "kernel " + kernel + "\n";
-  text += '\0';  // machine code knows its size; this does by its end
+  text += '\0';  // machine code contains its size; this text ends with a zero
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
 
-/// The message of the croton::Error that `body` raises; "" if it raises none. `Kind` is the type that it must have.
+/// The message of the croton::Error that `body` raises; "" if it raises none. The error must have the type `Kind`.
 template <class Kind, class Body>
 std::string error_of(const Body& body) {
   try {

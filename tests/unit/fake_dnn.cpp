@@ -1,5 +1,5 @@
-// A library that says that it is oneDNN, of the version and the threads of FAKE_DNN_VERSION ("3 4": version 3 with
-// TBB), and has nothing else.
+// A library that claims to be oneDNN, with the version and the threads of FAKE_DNN_VERSION ("3 4": version 3 with TBB),
+// and has no other functions.
 #include <cstdio>
 #include <cstdlib>
 

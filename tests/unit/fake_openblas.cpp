@@ -1,5 +1,5 @@
-// A library with the interface of OpenBLAS that knows two processors and chooses its kernels as OpenBLAS does: once,
-// when it is loaded, from the environment or else by detection (FAKE_OPENBLAS_CORE is the detected processor).
+// A library with the interface of OpenBLAS that distinguishes two processors and chooses its kernels as OpenBLAS does:
+// once, when it is loaded, from the environment or else by detection (FAKE_OPENBLAS_CORE is the detected processor).
 #include <cstdlib>
 #include <string>
 

@@ -1,4 +1,4 @@
-// Functions that have, between them, a kernel of each family, and one launch of several kernels.
+// Functions that together have a kernel of each family, and one launch of several kernels.
 #pragma once
 
 #include <croton/convolution.hpp>

@@ -39,8 +39,8 @@ class LegacyRandom {
     return factor * x2;
   }
 
-  /// Uniform in [low, high): randint(low, high), for ranges of at most 2^32 numbers. Draws that are too large under the
-  /// smallest mask of ones are thrown away.
+  /// Uniform in [low, high): randint(low, high), for ranges of at most 2^32 numbers. Draws are masked by the smallest
+  /// mask of ones, and rejected if they are too large.
   std::int64_t integer(std::int64_t low, std::int64_t high) {
     const auto largest = static_cast<std::uint32_t>(high - low - 1);
     if (largest == 0) return low;

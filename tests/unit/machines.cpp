@@ -21,7 +21,7 @@ runtime::Device& device_called(const std::string& name) { return runtime::device
 
 FakeGpus::FakeGpus(const std::vector<std::pair<std::string, long long>>& settings, const std::string& more_flags) {
   static std::string folder = fake_cuda_folder() + "/";
-  folder += "./";  // another name for the file: another driver, and other devices
+  folder += "./";  // another name for the file: another driver, with separate devices
   for (const auto& [name, value] : settings) cuda_.set(name.c_str(), value);
   cuda_.set_runner(launch_in_simulator);
   flags_ =

@@ -1,5 +1,5 @@
-// Machines that tests of devices run on: the host with simulated GPUs, with parts of itself, or with GPUs of the fake
-// driver, for which texts are run by the simulator's programs. One body serves them all.
+// Machines for tests of devices: the host with simulated GPUs, with parts of itself, or with GPUs of the fake driver,
+// for which the simulator's programs run texts. Each test body runs on all of them.
 #pragma once
 
 #include <croton/array.hpp>
@@ -20,7 +20,7 @@ std::vector<double> values(const Array& array);
 
 runtime::Device& device_called(const std::string& name);
 
-/// The process's flag `device` is auto for as long as it lives, whatever the tests are run under.
+/// Sets the process's flag `device` to auto during its lifetime, independent of the environment of the tests.
 class ProcessDevice {
  public:
   ProcessDevice() : before_(flag("device")) { set_flag("device", "auto"); }
@@ -32,13 +32,13 @@ class ProcessDevice {
   const std::string before_;
 };
 
-/// GPUs of the fake driver, under a driver that is started anew, for as long as it lives.
+/// GPUs of the fake driver, under a newly started driver, during its lifetime.
 class FakeGpus {
  public:
   explicit FakeGpus(const std::vector<std::pair<std::string, long long>>& settings = {},
                     const std::string& more_flags = "");
   FakeCuda& cuda() { return cuda_; }
-  /// Those that other threads set to see the same devices.
+  /// The flags that other threads set to use the same devices.
   const std::string& flags() const { return flags_; }
 
  private:
@@ -48,18 +48,19 @@ class FakeGpus {
   std::optional<change_flags> scope_;
 };
 
-/// Two devices besides the host, and what tells them apart from others.
+/// Two devices besides the host, and the properties that distinguish them from others.
 class Machine {
  public:
   enum class Kind { simulated, fake, delayed, overtaking, logical };
-  /// Those with GPUs: a delayed one runs nothing before somebody waits for it, an overtaking one no kernel.
+  /// The machines with GPUs: a delayed one runs work only when something waits for it, an overtaking one only delays
+  /// kernels.
   static std::vector<Kind> gpus() { return {Kind::simulated, Kind::fake, Kind::delayed, Kind::overtaking}; }
   static std::vector<Kind> all() {
     return {Kind::simulated, Kind::fake, Kind::delayed, Kind::overtaking, Kind::logical};
   }
 
   explicit Machine(Kind kind);
-  /// Checks that no driver was used wrongly, and that all memory was given back.
+  /// Checks that no driver was used wrongly, and that all memory was freed.
   ~Machine();
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
@@ -68,11 +69,11 @@ class Machine {
   bool is_fake() const { return fake_ != nullptr; }
   FakeCuda& cuda() { return fake_->cuda(); }
   const std::string& flags() const { return flags_; }
-  /// What the two are called.
+  /// The names of the two devices.
   const std::string first, second;
-  /// Where kernels of them are made for: "cuda:sm_90".
+  /// The target of their kernels: "cuda:sm_90".
   std::string target() const { return kind_ == Kind::logical ? "cpu" : "cuda:sm_90"; }
-  /// As list of devices in messages: "cuda0 (simulated), cuda1 (simulated)".
+  /// In lists of devices in messages: "cuda0 (simulated), cuda1 (simulated)".
   std::string listed() const;
 
  private:

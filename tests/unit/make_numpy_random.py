@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes expected_numpy_random.hpp: what NumPy's RandomState draws, by each method in each of its regimes.
+"""Writes expected_numpy_random.hpp: the draws of NumPy's RandomState, by each method in each of its regimes.
 
 Run it again after a change, and commit the result:
 
@@ -15,13 +15,13 @@ ONE, SHORT, QUARTERS, UNEVEN = [1.0], [0.5, 0.25], [0.25] * 4, [0.2, 0.3, 0.1, 0
 HOLES, MANY = [0.0, 0.5, 0.0, 0.125, 0.375, 0.0], [(i % 7) / 141 for i in range(48)]
 PROBABILITIES = {"one": ONE, "less": SHORT, "quarters": QUARTERS, "uneven": UNEVEN, "holes": HOLES, "many": MANY}
 
-# Method, whole arguments, other arguments, probabilities, how many: drawn one after the other from one generator.
+# Method, integer arguments, other arguments, probabilities, count: drawn in this order from one generator.
 DRAWS = [
     ("random_sample", (), (), None, 4), ("random_sample", (), (), None, 0), ("random_sample", (), (), None, 1),
     ("uniform", (), (-3.7, 1e9), None, 3), ("uniform", (), (5.0, 5.0), None, 1), ("uniform", (), (2.0, -1.0), None, 3),
     ("standard_normal", (), (), None, 3), ("randint", (0, 10), (), None, 7), ("normal", (), (2.0, 3.0), None, 2),
     ("binomial", (10,), (0.3,), None, 5), ("normal", (), (-1e3, 1e-3), None, 4), ("normal", (), (1.0, 0.0), None, 2),
-    # Eleven so far: a normal number stays kept through all that follows but the last line.
+    # Eleven so far: a spare normal number is kept until the last line.
     ("binomial", (0,), (0.3,), None, 2), ("binomial", (1,), (0.5,), None, 6), ("binomial", (10,), (0.0,), None, 2),
     ("binomial", (10,), (1.0,), None, 2), ("binomial", (100,), (0.3,), None, 6), ("binomial", (101,), (0.3,), None, 6),
     ("binomial", (60,), (0.5,), None, 6), ("binomial", (61,), (0.5,), None, 6), ("binomial", (100,), (0.75,), None, 6),
@@ -44,8 +44,8 @@ DRAWS = [
     ("choice_different", (4,), (), UNEVEN, 0), ("permutation", (0,), (), None, 1), ("permutation", (1,), (), None, 1),
     ("permutation", (2,), (), None, 1), ("permutation", (12,), (), None, 2), ("normal", (), (0.0, 1.0), None, 2),
 ]
-# Long runs reach the branches that are taken seldom; only a fingerprint of them is kept. Among 240 trials the last step
-# of BTPE, with Stirling's errors, decides more often than elsewhere.
+# Long runs reach rarely taken branches; only their fingerprint is kept. With 240 trials the last step of BTPE, with
+# Stirling's errors, decides more often than elsewhere.
 RUNS = [
     (20000, "random_sample", (), (), None), (20000, "standard_normal", (), (), None),
     (20000, "binomial", (20,), (0.45,), None), (20000, "binomial", (100,), (0.4,), None),

@@ -47,7 +47,7 @@ inline std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Writes a file by other means than the code under test.
+/// Writes a file without using the code under test.
 inline void put_file(const std::filesystem::path& path, std::string_view content) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
   std::filesystem::permissions(path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
@@ -58,7 +58,7 @@ inline std::string get_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Runs `body` in a child process and gives its wait status. The body's result is the exit code (0 is good); it must
+/// Runs `body` in a child process and returns its wait status. The body's result is the exit code (0 is good); it must
 /// not use assertions of Catch, whose records would be lost.
 inline int run_child(const std::function<int()>& body) {
   const pid_t child = fork();
@@ -68,7 +68,7 @@ inline int run_child(const std::function<int()>& body) {
   return status;
 }
 
-/// Becomes a user without rights, in a child process of a test that runs as root; for others nothing changes.
+/// In a child process of a test that runs as root, changes to a user without privileges; other users do not change.
 inline void drop_root() {
   constexpr unsigned nobody = 65534;
   if (geteuid() == 0 && setuid(nobody) != 0) _exit(99);

@@ -44,6 +44,6 @@ TEST_CASE("a steady call allocates its result only") {
   for (int i = 0; i < 3; ++i) f(in);
   const long before = news;
   for (int i = 0; i < 10; ++i) f(in);
-  // The list of results, and of the one array its sizes, strides and owner. Its elements come from kept memory.
+  // The list of results, and the sizes, strides and owner of its array. The elements are in kept memory.
   CHECK(news - before <= 10 * 4);
 }

@@ -53,7 +53,7 @@ std::string safetensors(const std::string& header, const std::string& data) {
   return bytes(std::uint64_t{header.size()}) + header + data;
 }
 
-/// Arrays of all dtypes but `left_out`, of ranks 0 to 4, without elements, and not contiguous.
+/// Arrays of all dtypes except `left_out`, of ranks 0 to 4, empty, and not contiguous.
 NamedArrays all_kinds(DType left_out) {
   NamedArrays arrays;
   for (int i = 0; i < croton::dtype_count; ++i) {
@@ -82,7 +82,7 @@ void check_same(const NamedArrays& found, const NamedArrays& expected) {
   }
 }
 
-/// A valid file with one or two of its bytes changed loads or ends in a FileError, and asks for memory in proportion.
+/// A valid file with one or two changed bytes loads or raises a FileError, and allocates memory in proportion.
 int count_refused(const std::string& good, const std::function<NamedArrays(const std::string&)>& load,
                   std::size_t most_ratio) {
   std::mt19937 random(1);
@@ -104,7 +104,7 @@ int count_refused(const std::string& good, const std::function<NamedArrays(const
   return refused;
 }
 
-/// After any failing call `file` holds what it held or what `save` writes, and nothing stands beside it.
+/// After any failing call `file` has its old contents or those that `save` writes, and there is no other file.
 void check_faults_of_saving(const fs::path& file, const std::function<void()>& save_old,
                             const std::function<void()>& save) {
   save();
@@ -357,7 +357,7 @@ std::uint32_t crc32(const std::string& data) {
   return ~crc;
 }
 
-/// A member of a zip archive, which says of itself what it likes.
+/// A member of a zip archive, whose header may be wrong.
 struct Member {
   std::string name;
   std::string stored;  // its bytes in the file
@@ -371,7 +371,7 @@ Member plain(const std::string& name, const std::string& content) {
   return {name, content, 0, static_cast<std::uint32_t>(content.size()), crc32(content), 0};
 }
 
-/// As deflate has it, in one block without compression.
+/// The data in deflate format, in one block without compression.
 Member deflated(const std::string& name, const std::string& content) {
   const auto size = static_cast<std::uint16_t>(content.size());
   Member member = plain(name, content);
@@ -475,7 +475,7 @@ TEST_CASE("npz: what is wrong is named, before memory is asked for", "[archive]"
   CHECK_THAT(changed([](Member& m) { m.crc ^= 1; }), contains("array \"x\": CRC error"));
   CHECK_THAT(changed([](Member& m) { m.crc ^= 1; }, true), contains("CRC error"));
   CHECK_THAT(changed([](Member& m) { m.stored[0] = 7; }, true), contains("array \"x\": "));
-  // The header and its size agree, but what is compressed is less, or more.
+  // The header and its size agree, but the compressed data is shorter, or longer.
   CHECK_THAT(changed([&](Member& m) { m = deflated("x.npy", npy("|u1", "(9,)", "1234")), m.size += 5; }),
              contains("array \"x\": it is shorter than the size"));
   CHECK_THAT(changed([&](Member& m) { m = deflated("x.npy", npy("|u1", "(3,)", "1234")), m.size -= 1; }),

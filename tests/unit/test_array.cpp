@@ -203,7 +203,7 @@ TEST_CASE("every dtype converts small numbers to every other and back", "[array]
       const Values expected =
           is_bool(first) || is_bool(second) ? Values{0, 1, 1, 1, 1, 1} : Values{0, 1, 2, 3, 100, 127};
       CHECK(values(small.astype(first).astype(second)) == expected);
-      // The same through strides that no fast path takes.
+      // The same with strides for which there is no fast path.
       const Array reversed = small.astype(first).slice(0, 5, -7, -1).astype(second);
       CHECK(values(reversed.slice(0, 5, -7, -1)) == expected);
     }

@@ -1,4 +1,4 @@
-// Small things that everything rests on: the text of an internal error, and the hashes.
+// Basic parts: the text of an internal error, and the hashes.
 #include <croton/error.hpp>
 #include <set>
 
@@ -26,7 +26,7 @@ TEST_CASE("a place is the caller's, and any program can make its own", "[base]")
   CHECK(here == Where(__FILE__, __LINE__ - 2));
   CHECK(base::file_and_line(here) == "test_base.cpp:" + std::to_string(__LINE__ - 3));
   CHECK((here.known() && !Where().known()));
-  const std::string copy = "train.py";  // equal by the text, not by the pointer
+  const std::string copy = "train.py";  // equal as text, not as a pointer
   CHECK(Where("train.py", 3) == Where(copy.c_str(), 3));
   CHECK_FALSE(Where("train.py", 3) == Where("train.py", 4));
   CHECK_FALSE(Where("train.py", 3) == Where("test.py", 3));

@@ -125,7 +125,7 @@ struct WithLibrary {
   ~WithLibrary() { Blas::configure("auto"); }
 };
 
-/// A product of one block whose sums round, so that its bits tell who multiplied.
+/// A product of one block whose sums round, so that its bits identify the implementation.
 Case<float> rounding_product(bool transpose_b) {
   Case<float> test(96, 160, 211, true, transpose_b, 5);
   for (auto& value : test.a) value = std::sin(value * 3);
@@ -134,7 +134,7 @@ Case<float> rounding_product(bool transpose_b) {
   return test;
 }
 
-/// What product_libraries says where there is no oneDNN and no library was chosen.
+/// The report of product_libraries if there is no oneDNN and no library was chosen.
 std::string without_dnn() { return Blas::instance().name() + (has_few_rows() ? ", those of a few rows: Croton" : ""); }
 
 }  // namespace
@@ -162,7 +162,7 @@ TEST_CASE("large products are split along rows and columns and stay right", "[bl
     }
 }
 
-/// Blocks of few rows in all ways, at the edges of tiles and of what is added up at a time.
+/// Blocks with few rows in all ways, at the edges of tiles and of partial sums.
 template <class T>
 void check_few_rows() {
   const std::int64_t sizes[][2] = {{1, 32}, {7, 33}, {16, 1}, {24, 40}, {33, 1025}, {95, 64}, {200, 2049}};
@@ -199,9 +199,9 @@ TEST_CASE("products of few rows equal three plain loops", "[blas]") {
 TEST_CASE("products of few rows, where they pay, are shared out without a change of bits", "[blas]") {
   for (const bool transpose_b : {false, true}) {
     Case<double> whole(10, 1003, 700, false, transpose_b);
-    for (auto& value : whole.a) value = std::sin(value * 3);  // sums that do round
+    for (auto& value : whole.a) value = std::sin(value * 3);  // sums with rounding
     for (auto& value : whole.b) value = std::cos(value * 5);
-    // What is written over is not read.
+    // Memory that is overwritten is not read.
     std::fill(whole.c.begin(), whole.c.end() - 1, std::numeric_limits<double>::quiet_NaN());
     const bool pays = few_rows_pay(whole.product);
     CHECK(pays == has_few_rows());
@@ -270,7 +270,7 @@ TEST_CASE("the bits of a product do not depend on the number of threads", "[blas
     for (int threads = 1; threads <= 4; ++threads) {
       WithThreads set(threads);
       Case<float> test(601, 307, 203, false, transpose_b);
-      for (auto& value : test.a) value = std::sin(value * 3);  // sums that do round
+      for (auto& value : test.a) value = std::sin(value * 3);  // sums with rounding
       for (auto& value : test.b) value = std::cos(value * 5);
       gemm(test.product);
       if (threads == 1) first = test.c;
@@ -335,7 +335,7 @@ TEST_CASE("leading dimensions of a single row mean nothing, others are checked",
   gemm(row.product);
   CHECK(row.c == expected);
 
-  // A leading dimension over 32 bits, of one stored row and so never used.
+  // A leading dimension above 32 bits, for one stored row and so never used.
   Case<float> far(1, 4, 3, false, false);
   far.product.lda = std::int64_t{1} << 40;
   gemm(far.product);
@@ -352,8 +352,8 @@ TEST_CASE("leading dimensions of a single row mean nothing, others are checked",
   CHECK_THROWS_AS(gemm(negative.product), croton::InternalError);
 }
 
-// One row times one column of 2^31 + 5 elements: more than the library's integers hold. The memory is one megabyte of
-// ones, seen again and again.
+// One row times one column of 2^31 + 5 elements: more than the library's integers can count. The memory is one megabyte
+// of ones, mapped repeatedly.
 TEST_CASE("an inner dimension beyond 32 bits is added up in parts", "[.][slow]") {
   constexpr std::size_t piece = 1 << 20;
   constexpr std::int64_t k = (std::int64_t{1} << 31) + 5;
@@ -413,7 +413,7 @@ TEST_CASE("oneDNN multiplies large float32 matrices, the right one by rows, wher
         worst = std::max(worst, std::abs(given.c[at] - expected[at]));
       }
     }
-    CHECK(worst < 211 * 0x1p-24f);  // a rounding of each addition, of sums below 1 for the most part
+    CHECK(worst < 211 * 0x1p-24f);  // a rounding of each addition, of sums mostly below 1
   }
   {
     WithLibrary none("none");

@@ -1,4 +1,4 @@
-// Products by cuBLASLt, on a fake library: its calls, and the errors made from its errors. If the real library is
+// Products by cuBLASLt, on a fake library: its calls, and the exceptions for its errors. If the real library is
 // installed, its entry points are checked.
 #include "runtime/cuda/libraries/blaslt.hpp"
 
@@ -120,7 +120,7 @@ TEST_CASE("products in all forms", "[blaslt]") {
         }
       }
     }
-    // One row or column: leading dimensions mean nothing there.
+    // For one row or column, leading dimensions have no meaning.
     check_product<float>(blas, stream, {.m = 1, .n = 1, .k = 1, .lda = 1, .ldb = 1, .ldc = 1});
     check_product<double>(blas, stream, {.m = 1, .n = 6, .k = 2, .lda = 2, .ldb = 6, .ldc = 6});
   }
@@ -170,7 +170,7 @@ TEST_CASE("products without terms, and without elements", "[blaslt]") {
     const auto context = Context::open(0);
     const Stream stream(context);
     BlasLt blas(context);
-    // A and B are not read: their addresses are none.
+    // A and B are not read: their addresses are invalid.
     for (const double beta : {0.0, 3.0}) {
       const Buffer c(stream, 6 * sizeof(double));
       write(stream, c.data(), numbers<double>(6, 3));

@@ -22,7 +22,7 @@ namespace {
 
 Array numbers(const ct::Sizes& shape, std::uint64_t seed) { return Array::uniform(DType::float32, shape, seed, -1, 1); }
 
-/// The largest difference, in parts of the largest number.
+/// The largest difference, relative to the largest number.
 double off(const Array& got, const Array& wanted) {
   REQUIRE(got.shape() == wanted.shape());
   double worst = 0, largest = 1e-30;
@@ -59,7 +59,7 @@ std::vector<Case> cases() {
           {"one place each", options("valid", Order::channels_last), {8, 20, 20, 64}, {1, 1, 64, 40}}};
 }
 
-/// The convolution with what follows it, and its gradients.
+/// The convolution with the following operations, and its gradients.
 std::vector<Variable> graph(const Case& c, const Variable& x, const Variable& w) {
   const Variable y = ct::nnet::conv2d(x, w, c.options), loss = ct::sum(ct::sqr(y));
   return {y, ct::nnet::relu(y * 2 + 1), ct::grad(loss, x), ct::grad(loss, w)};
@@ -91,7 +91,7 @@ TEST_CASE("oneDNN computes convolutions and their gradients as our kernels do") 
     CAPTURE(c.name);
     const Ran own = run(c, "dnn=none"), library = run(c, "dnn=auto");
     CHECK(own.convolutions == 0);
-    // Six kernels: forwards twice, and forwards and back for each gradient.
+    // Six kernels: the forward pass twice, and forward and backward for each gradient.
     CHECK(library.convolutions >= (there ? 3 : 0));
     CHECK(library.convolutions <= (there ? 6 : 0));
     for (std::size_t i = 0; i < own.results.size(); ++i) {
@@ -116,12 +116,12 @@ TEST_CASE("a library gets what is a convolution, and nothing else") {
   const Array image = numbers({4, 32, 16, 15}, 1), filters = numbers({24, 32, 3, 3}, 2);
   const std::uint64_t one = ct::runtime::cpu::Dnn::available() ? 1 : 0;
   CHECK(convolutions(ct::nnet::conv2d(x, w, options), {image, image, filters}) == one);
-  // A view that turns what it reads round, steps over some, or takes a part.
+  // A view that reverses its operand, steps over elements, or takes a part.
   CHECK(convolutions(ct::nnet::conv2d(x.at({ct::slice(), ct::slice(), ct::slice({}, {}, -1)}), w, options),
                      {image, image, filters}) <= one);
-  // What is joined is stored first.
+  // The result of a join is stored first.
   CHECK(convolutions(ct::nnet::conv2d(ct::concatenate({x, y}, 2), w, options), {image, image, filters}) == one);
-  // Small ones stay in our kernels.
+  // Small ones run in Croton's own kernels.
   CHECK(convolutions(ct::nnet::conv2d(x, w, options), {numbers({1, 32, 4, 4}, 1), image, filters}) == 0);
   const Array none = numbers({0, 32, 16, 15}, 1);
   CHECK(convolutions(ct::nnet::conv2d(x, w, options), {none, image, filters}) == 0);

@@ -1,5 +1,5 @@
-// The kernel cache: nothing unverified is used, nothing that goes wrong reaches the user as an error, and any number of
-// processes, killed ones included, share a folder.
+// The kernel cache: only verified entries are used, no failure reaches the user as an error, and any number of
+// processes, including killed ones, share a folder.
 #include "runtime/support/cache.hpp"
 
 #include <sys/stat.h>
@@ -38,7 +38,7 @@ constexpr std::size_t header_size = 56, hashed_from = 24;
 
 std::string digest_of(int number) { return CacheKey().add("number", std::to_string(number)).digest(); }
 
-// A payload that belongs to one key alone.
+// A unique payload for each key.
 std::vector<std::byte> payload_of(int number, std::size_t size = 300) {
   std::mt19937 random(static_cast<unsigned>(number) + 1);
   std::vector<std::byte> payload(size);
@@ -60,7 +60,7 @@ class CacheFixture {
   KernelCache cache{temporary / "cache"};
 };
 
-// Checks that what stands under key 1 is refused, and that storing again makes the key good again.
+// Checks that the entry under key 1 is rejected, and that storing again makes the key valid.
 void check_refused_and_replaced(CacheFixture& fixture) {
   const std::size_t before = fixture.damaged();
   CHECK_FALSE(fixture.cache.find(digest_of(1)).has_value());
@@ -70,7 +70,7 @@ void check_refused_and_replaced(CacheFixture& fixture) {
   CHECK(fixture.cache.find(digest_of(1)) == payload_of(1));
 }
 
-// Makes the checksum of an entry right again, so that a test reaches the checks behind it.
+// Corrects the checksum of an entry, so that a test reaches the checks after it.
 std::string with_checksum(std::string entry) {
   const base::Digest checksum = base::hash128(std::string_view(entry).substr(hashed_from));
   std::copy(checksum.begin(), checksum.end(), entry.begin() + 8);
@@ -238,7 +238,7 @@ TEST_CASE("anything but a plain file of this user is refused", "[cache]") {
     REQUIRE(chmod(file.c_str(), 0666) == 0);
   }
   SECTION("a file of another user") {
-    if (geteuid() != 0) return;  // only root can give a file away
+    if (geteuid() != 0) return;  // only root can change the owner of a file
     fs::copy(aside, file);
     REQUIRE(chown(file.c_str(), 65534, 65534) == 0);
   }
@@ -281,8 +281,8 @@ TEST_CASE("without a folder there is no cache and no warning", "[cache]") {
 TEST_CASE("a folder that cannot be written to costs one warning", "[cache]") {
   TemporaryFolder temporary;
   const int status = run_child([&] {
-    // As root nothing is unwritable: the child goes on as a user who owns the folder, but took its own right to write
-    // away.
+    // For root every folder is writable: the child continues as a user who owns the folder, but has no permission to
+    // write.
     const fs::path folder = temporary / "cache";
     fs::create_directory(folder);
     fs::permissions(temporary.path(), fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-// Each needs what stands before it, as in the text of a kernel.
+// Each header needs the ones before it, as in the text of a kernel.
 // clang-format off
 #include "codegen_templates/cpu/device_cpu.hpp"
 #include "codegen_templates/common/numeric.cuh"
@@ -108,13 +108,13 @@ TEST_CASE("complex functions at zeros, infinities, nans and branch cuts", "[math
         const Double wanted = f.in_double(Double(x, y));
         CAPTURE(f.name, x, y, got.re, got.im, wanted.real(), wanted.imag());
         const bool finite = std::isfinite(x) && std::isfinite(y);
-        // The sign of an infinity beside a nan is open.
-        const auto agrees = [&](double a, double b, double beside) {
-          return same(a, b) || (std::isinf(a) && std::isinf(b) && std::isnan(beside));
+        // The sign of an infinity next to a nan is not determined.
+        const auto agrees = [&](double a, double b, double other) {
+          return same(a, b) || (std::isinf(a) && std::isinf(b) && std::isnan(other));
         };
         CHECK(agrees(got.re, wanted.real(), wanted.imag()));
         CHECK(agrees(got.im, wanted.imag(), wanted.real()));
-        // On a branch cut the sign of a zero is the side.
+        // On a branch cut the sign of a zero selects the side.
         if (finite && wanted.imag() == 0) CHECK(std::signbit(got.im) == std::signbit(wanted.imag()));
       }
     }

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Puts a flag of the process back as it was.
+/// Restores a flag of the process.
 class Restored {
  public:
   explicit Restored(std::string name) : name_(std::move(name)), value_(flag(name_)) {}
@@ -92,7 +92,7 @@ TEST_CASE("flags have defaults and types", "[config]") {
     CHECK(row.doc.ends_with('.'));
     CHECK(last < row.name);
     last = row.name;
-    // A default that the flag itself does not take would be a fault of the table.
+    // A default that the flag itself rejects would be an error in the table.
     const base::FlagRow& table = base::flag_rows[base::flag_index(row.name, "test")];
     CHECK(base::canonical_value(table, row.default_value, "test") == row.default_value);
   }
@@ -168,7 +168,7 @@ TEST_CASE("scopes change flags for their thread and time", "[config]") {
   }
   CHECK(flag("device") == before);
 
-  // A scope that raises changes nothing, though its first setting was right.
+  // A scope that raises changes nothing, although its first setting was right.
   CHECK_THROWS_AS(change_flags("device=cuda5,floatX=x"), croton::ConfigError);
   CHECK(flag("device") == before);
 }
@@ -204,7 +204,7 @@ TEST_CASE("equal flags are one object that stays", "[config]") {
 
 TEST_CASE("threads read flags while one sets them", "[config]") {
   const Restored device("device");
-  set_flag("device", "cpu");  // before the readers start, which may see no other value than the two
+  set_flag("device", "cpu");  // before the readers start, which may only see these two values
   std::atomic<bool> stop{false};
   std::atomic<int> wrong{0};
   std::vector<std::thread> readers;
@@ -339,7 +339,7 @@ TEST_CASE("faults of file and environment name their place", "[config]") {
   CHECK(error_of("devise=cpu") == "CROTON_FLAGS: there is no flag \"devise\"; the nearest is \"device\"");
   CHECK_THAT(error_of("mode=slow"), contains("CROTON_FLAGS: the flag mode does not take \"slow\""));
   CHECK(error_of("mode=simulate") == "no error");
-  // The file is read first, so its fault is the one that is told.
+  // The file is read first, so its error is the one that is reported.
   croton::test::put_file(folder / ".crotonrc", "\n\nmath = sloppy\n");
   CHECK(WEXITSTATUS(with_environment(folder.path(), "devise=cpu", [] { return 0; })) == 77);
   std::vector<std::string> warnings;

@@ -1,4 +1,4 @@
-// The CPU compiler: text to native code in the process, its messages, and its promises about numbers.
+// The CPU compiler: text to native code in the process, its messages, and its guarantees about numbers.
 #include <atomic>
 #include <cmath>
 #include <croton/error.hpp>
@@ -63,11 +63,11 @@ extern "C" float sum(const float* x, long n) { float s = 0; for (long i = 0; i <
   const volatile float product = a * a;  // volatile: this file's own compiler may not fuse either
   CHECK(module->get<float(float, float, float)>("plain")(a, a, c) == product + c);
   CHECK(module->get<float(float, float, float)>("fused")(a, a, c) == std::fmaf(a, a, c));
-  CHECK(std::fmaf(a, a, c) != product + c);  // else the two checks above show nothing
+  CHECK(std::fmaf(a, a, c) != product + c);  // otherwise the two checks above prove nothing
   CHECK(module->get<double(double)>("root")(2.0) == std::sqrt(2.0));
   CHECK(std::isnan(module->get<double(double)>("root")(-1.0)));
 
-  // A sum is taken in the order that is written: (1 + 2^24) - 2^24 loses the 1, any other order keeps it.
+  // A sum has the order of its source: (1 + 2^24) - 2^24 loses the 1, every other order keeps it.
   std::vector<float> terms(64, 0.0f);
   terms[0] = 1.0f;
   terms[1] = 0x1p24f;
@@ -130,7 +130,7 @@ TEST_CASE("a prelude is parsed once, and texts behind it compile as without it",
         "extern \"C\" int f() { ct::Pair<int> p{ct::third(), " + std::to_string(i) + "}; return TWICE(p.a) + p.b; }\n";
     const auto module = compiler.load(compiler.compile(prelude + own, options));
     CHECK(module->get<int()>("f")() == 14 + i);
-    // Lines are those of the whole text, in the prelude and behind it.
+    // Line numbers count from the start of the text, with the prelude.
     try {
       compiler.compile(prelude + own + "int g() { return unknown; }\n", options);
       FAIL("compiled");
@@ -139,7 +139,7 @@ TEST_CASE("a prelude is parsed once, and texts behind it compile as without it",
       CHECK_THAT(error.what(), contains(">      9 | int g() { return unknown; }"));
     }
   }
-  // What is wrong in a prelude is said each time.
+  // An error in a prelude is reported each time.
   const std::string wrong = "int h() { return 1 }\n";
   options.prelude_size = wrong.size();
   for (int i = 0; i < 3; ++i) {
@@ -226,7 +226,7 @@ TEST_CASE("kernels that are missing are compiled in several modules at once, and
     for (int i = 0; i < count; ++i) {
       Text text;
       text.name = prefix + std::to_string(i);
-      text.digest = text.name + body;  // what is right may be in the cache
+      text.digest = text.name + body;  // the correct texts may be in the cache
       text.code = "extern \"C\" void " + text.name +
                   "(const void* at, ct::index begin, ct::index) { *(ct::index*)at = begin + " + std::to_string(i) +
                   "; " + (i == count / 2 ? body : "") + " }\n";
@@ -240,7 +240,7 @@ TEST_CASE("kernels that are missing are compiled in several modules at once, and
       INFO(count << " kernels, " << threads << " threads");
       const std::string prefix = "shared_out_" + std::to_string(threads) + "_" + std::to_string(count) + "_";
       std::vector<Text> texts = texts_of(count, prefix, "");
-      texts.push_back(texts.front());  // asked for twice, compiled once
+      texts.push_back(texts.front());  // requested twice, compiled once
       croton::runtime::cpu::KernelCounts counts;
       const auto entries = croton::runtime::cpu::get_kernels(texts, counts);
       CHECK(counts.compiled + counts.cached == static_cast<std::uint64_t>(count));

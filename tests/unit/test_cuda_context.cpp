@@ -1,5 +1,5 @@
-// The driver API behind cuda::Context, Stream, Event, Buffer, Module and Kernel, on the fake driver: calls, their
-// order, and messages for missing parts.
+// cuda::Context, Stream, Event, Buffer, Module and Kernel on the fake driver: calls of the driver API, their order, and
+// messages for missing parts.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -82,7 +82,7 @@ TEST_CASE("cuda_root=none hides the driver", "[cuda]") {
 
 TEST_CASE("a driver that is too old says what is installed, what is needed and where it is", "[cuda]") {
   FakeCuda fake;
-  fake.start_anew();
+  fake.restart();
   fake.set("version", 11040);
   std::string why;
   CHECK(Driver::found());
@@ -96,7 +96,7 @@ TEST_CASE("a driver that is too old says what is installed, what is needed and w
 
 TEST_CASE("a driver that lacks an entry point is named with it", "[cuda]") {
   FakeCuda fake;
-  // The C library has none of them.
+  // The C library has none of its entry points.
   test::TemporaryFolder folder;
   std::filesystem::copy_file(
       runtime::SharedLibrary({"the C library's mathematics", {"libm.so.6"}, {}, true, "libc6"}).path(),
@@ -109,7 +109,7 @@ TEST_CASE("a driver that lacks an entry point is named with it", "[cuda]") {
 
 TEST_CASE("a driver that does not start says why, and is tried again", "[cuda]") {
   FakeCuda fake;
-  fake.start_anew();
+  fake.restart();
   fake.fail("cuInit", 1, 803);
   std::string why;
   CHECK_FALSE(Driver::available(&why));
@@ -119,7 +119,7 @@ TEST_CASE("a driver that does not start says why, and is tried again", "[cuda]")
 
 TEST_CASE("a machine without a GPU", "[cuda]") {
   FakeCuda fake;
-  fake.start_anew();
+  fake.restart();
   fake.set("devices", 0);
   CHECK(Driver::available());
   CHECK(Driver::instance().device_count() == 0);
@@ -162,7 +162,7 @@ TEST_CASE("facts of a device", "[cuda]") {
 
 TEST_CASE("a device of the process is opened once", "[cuda]") {
   FakeCuda fake;
-  fake.start_anew();
+  fake.restart();
   CHECK(Context::get(0) == Context::get(0));
   CHECK(Context::get(0) != Context::get(1));
   CHECK(fake.live("contexts") == 2);
@@ -182,7 +182,7 @@ TEST_CASE("what is copied in comes out, in pieces and in order", "[cuda]") {
     std::vector<float> values = counted(n);
     const std::vector<float> before = values;
     copy_in(stream, buffer.data(), bytes_of(values));
-    std::ranges::fill(values, -5.0F);  // the copy has its own
+    std::ranges::fill(values, -5.0F);  // the copy has separate memory
     copy_in(stream, buffer.data(), bytes_of({3.0F}));
     std::vector<float> expected = before;
     expected[0] = 3;
@@ -425,7 +425,7 @@ TEST_CASE("objects that end after the driver are silent", "[cuda]") {
 
 TEST_CASE("the process may end with devices open and objects in static storage", "[cuda]") {
   FakeCuda fake;
-  std::cout.flush();  // the child ends like a program, and would print it again
+  std::cout.flush();  // otherwise the child would print it again
   const int status = test::run_child([] {
     const auto context = Context::get(0);
     static Stream stream(context);
@@ -433,7 +433,7 @@ TEST_CASE("the process may end with devices open and objects in static storage",
     static PinnedMemory pinned(context, 16);
     static Event event(context);
     copy_in(stream, buffer.data(), bytes_of(counted(100)));
-    std::exit(0);  // unlike a return here, this ends objects in static storage
+    std::exit(0);  // destroys static objects, unlike a return here
     return 1;
   });
   CHECK(status == 0);
@@ -464,7 +464,7 @@ TEST_CASE("kernels are loaded from cubin and PTX, and launched", "[cuda]") {
     parameters = {};  // copied by the launch
   }
   sum.launch(stream, {1, 32}, std::array{word(x.data()), std::uint64_t{3}}, std::nullopt);
-  scale.launch(stream, {0, 64}, {}, 0);  // nothing
+  scale.launch(stream, {0, 64}, {}, 0);  // an empty launch
   CHECK(read(stream, x.data(), 3) == std::vector{60.0F, 20.0F, 30.0F});
   CHECK(fake.faults().empty());
 }

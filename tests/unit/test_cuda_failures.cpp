@@ -43,7 +43,7 @@ const std::vector<EntryName>& all_entries() {
   return all;
 }
 
-// Calls of destructors: their errors are not reported, and what they could not release stays.
+// Calls of destructors: their errors are not reported, and objects that they could not release remain.
 bool is_release(const std::string& name) {
   static const std::set<std::string> releases{"cuMemFreeAsync", "cuMemFreeHost",     "cuStreamDestroy",
                                               "cuEventDestroy", "cuModuleUnload",    "cuDevicePrimaryCtxRelease",
@@ -51,7 +51,7 @@ bool is_release(const std::string& name) {
   return releases.contains(name);
 }
 
-// Calls of the rest, which destructors make as well.
+// The other calls, which destructors make as well.
 bool waits_in_destructors(const std::string& name) {
   return name == "cuCtxSetCurrent" || name == "cuEventSynchronize" || name == "cuCtxSynchronize" ||
          name == "cuStreamSynchronize";
@@ -63,7 +63,7 @@ struct Machine {
   Stream stream{context, user_line}, peer_stream{peer, user_line};
 };
 
-/// Something of everything: true if the results are right. `before_end` is told when only destructors are left.
+/// Uses all kinds of objects: true if the results are right. Calls `before_end` when only destructors remain.
 bool work(const Machine& machine, const std::function<void()>& before_end = [] {}) {
   const auto& [context, peer, stream, peer_stream] = machine;
   constexpr std::size_t n = Staging::slot_bytes / 4 * 3 / 2, bytes = n * sizeof(float);
@@ -116,7 +116,7 @@ struct Outcome {
   std::string message;
 };
 
-/// Runs it and checks the type of what it raises: OutOfMemory for that error, DeviceError for all others.
+/// Runs it and checks the type of its exception: OutOfMemory for that error, DeviceError for all others.
 Outcome run(const std::function<void()>& body, Result code) {
   try {
     body();
@@ -144,12 +144,12 @@ TEST_CASE("every call of a program made to fail in turn", "[cuda]") {
     const long long before = fake.calls(symbol);
     whole_program();
     const long long calls = fake.calls(symbol) - before;
-    // One allocation that fails is tried again, after the pool gave back what it can.
+    // An allocation that fails once is repeated, after the pool has freed memory.
     const long long times = name == "cuMemAllocFromPoolAsync" && code == result::out_of_memory ? 2 : 1;
     for (long long nth = 1; nth <= calls; ++nth) {
       CAPTURE(name, nth, calls, code);
       fake.fail(symbol, nth, code, times);
-      bool ended = false;  // the failing call comes after this in the program, in a destructor
+      bool ended = false;  // whether the failing call is in a destructor, after the program
       const Outcome outcome = run(
           [&] {
             const Machine machine;
@@ -166,7 +166,7 @@ TEST_CASE("every call of a program made to fail in turn", "[cuda]") {
       }
       if (outcome.raised) CHECK(fake.leaks() == "");
       CHECK(fake.faults() == "");
-      if (!outcome.raised) {  // the object that could not be released is still there
+      if (!outcome.raised) {  // the object that could not be released still exists
         fake.reset();
         fake.set("delay", delay);
       }
@@ -245,12 +245,12 @@ TEST_CASE("a device that is lost in any call stays lost, and says why", "[cuda]"
 TEST_CASE("the start of the driver made to fail", "[cuda]") {
   FakeCuda fake;
   for (const char* name : {"cuDriverGetVersion", "cuInit"}) {
-    fake.start_anew();
+    fake.restart();
     fake.fail(name, 1, result::unknown);
     CHECK_THAT(error_of<DeviceError>([] { Driver::instance(); }), contains(name) && contains("failed"));
     CHECK(Driver::available());
   }
-  fake.start_anew();
+  fake.restart();
   fake.fail("cuInit", 1, result::out_of_memory);
   CHECK_THROWS_AS(Driver::instance(), OutOfMemory);
 }
@@ -274,7 +274,7 @@ TEST_CASE("an error while out of memory is told does not hide it", "[cuda]") {
   CHECK_THROWS_AS(Buffer(stream, 4), OutOfMemory);
 }
 
-// Last: it looks at what the others did.
+// The last test: it checks the results of the others.
 TEST_CASE("the fake driver has the entry points of the table, and each has failed", "[cuda]") {
   FakeCuda fake;
   std::set<std::string> table, exported;

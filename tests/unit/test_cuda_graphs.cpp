@@ -1,5 +1,5 @@
 // CUDA graphs of loops on the fake driver: capture, launch and destruction, with every call made to fail, memory that
-// graphs keep, and other threads' work, which is not captured. tests/ops/test_recorded_loops.cpp has the values.
+// graphs keep, and work of other threads, which is not captured. tests/ops/test_recorded_loops.cpp has the values.
 #include <croton/croton.hpp>
 #include <croton/grad.hpp>
 #include <croton/scan.hpp>
@@ -27,9 +27,9 @@ namespace result = ct::runtime::cuda::result;
 
 namespace {
 
-constexpr std::int64_t units = 520;  // its products are a library's
+constexpr std::int64_t units = 520;  // a library computes its products
 
-/// A recurrent layer on cuda0 of which only the last state is wanted: its memory stays where it is.
+/// A recurrent layer on cuda0 of which only the last state is an output: its memory does not move.
 struct Layer {
   ct::SharedVariable u =
       ct::shared(Array::uniform(DType::float32, {units, units}, 1, -0.1, 0.1), {.name = "u", .target = "cuda0"});
@@ -45,7 +45,7 @@ struct Layer {
             .outputs[0][-1];
     f = ct::function({h0}, last, {.updates = {{count, count + 1}}});
   }
-  /// Whether a call has the right result.
+  /// Whether a call returns the right result.
   bool run() {
     const Array h0 = Array::uniform(DType::float32, {3, units}, ++seed, -1, 1);
     const Array got = f(h0).only();
@@ -100,7 +100,7 @@ TEST_CASE("a loop is captured once, launched with every call, and destroyed with
     for (int call = 0; call < 4; ++call) CHECK(layer.run());
     CHECK(graphs_of(gpus) == Graphs{1, 1, 5, 0, 1});
     CHECK(gpus.cuda().calls("cublasLtMatmul") == 2 * products);
-    // Beside the loop a call has the kernel that counts, and no other.
+    // In addition to the loop, a call only has the kernel that counts.
     CHECK(gpus.cuda().calls("cuLaunchKernel") - all < 4 * (all - launches));
     CHECK(layer.f.counts().products == static_cast<std::uint64_t>(6 * products));
     CHECK(values(layer.count.get_value()) == std::vector<double>{6});
@@ -113,15 +113,15 @@ TEST_CASE("a loop whose addresses change with every call is never captured", "[c
   FakeGpus gpus;
   Layer layer;
   for (std::uint64_t call = 0; call < 6; ++call) {
-    layer.u.set_value(Array::uniform(DType::float32, {units, units}, call, -0.1, 0.1));  // never to the same place
+    layer.u.set_value(Array::uniform(DType::float32, {units, units}, call, -0.1, 0.1));  // at a new address each time
     CHECK(layer.run());
   }
   CHECK(graphs_of(gpus) == Graphs{0, 0, 0, 0, 0});
-  // Where it stays from now on, it is.
+  // Now it has a fixed address, and is recorded.
   CHECK(layer.run());
   CHECK(layer.run());
   CHECK(graphs_of(gpus) == Graphs{1, 1, 2, 0, 1});
-  // What is not used again goes.
+  // Recordings that are not used again are removed.
   for (std::uint64_t call = 0; call < 6; ++call) {
     layer.u.set_value(Array::uniform(DType::float32, {units, units}, call, -0.1, 0.1));
     CHECK(layer.run());
@@ -136,7 +136,7 @@ TEST_CASE("recordings that are not used again do not go on", "[cuda]") {
   for (std::uint64_t call = 0; call < 12; ++call) {
     layer.u.set_value(Array::uniform(DType::float32, {units, units}, call, -0.1, 0.1));
     CHECK(layer.run());
-    CHECK(layer.run());  // twice at each place
+    CHECK(layer.run());  // twice for each address
   }
   CHECK(graphs_of(gpus).made == 5);
   CHECK(gpus.cuda().faults() == "");
@@ -155,7 +155,7 @@ TEST_CASE("what cannot be captured runs as before", "[cuda]") {
     CHECK(layer.run());
     const long long before = gpus.cuda().live("streams");
     const auto failed = recording_counts().failed;
-    // The second of the capture: some of it is there. In front of the loop nothing is launched.
+    // The second call of the capture fails: some of the graph exists. Nothing is launched before the loop.
     gpus.cuda().fail(entry, entry.starts_with("cuL") || entry.starts_with("cub") ? 2 : 1, code);
     CHECK(layer.run());
     CHECK(recording_counts().failed == failed + 1);
@@ -220,7 +220,7 @@ TEST_CASE("a graph keeps the memory that products work in", "[cuda]") {
   {
     Layer layer;
     for (int call = 0; call < 3; ++call) CHECK(layer.run());
-    // A product without terms: zeros are put into the memory for products, which has to grow.
+    // A product without terms: zeros are written to the memory for products, which must grow.
     const auto a = ct::matrix("a"), b = ct::matrix("b");
     const ct::Function empty = ct::function({a, b}, ct::dot(a, b));
     CHECK(empty(Array::zeros(DType::float32, {3, 0}), Array::zeros(DType::float32, {0, 9000})).only().size() == 27000);
@@ -265,7 +265,7 @@ TEST_CASE("memory and copies of the host have no place in a recording", "[cuda]"
   CHECK_THAT(refused([&] { device.copy_in(memory.get(), host.data(), 64); }), contains("a copy from the host"));
   CHECK_THAT(refused([&] { device.copy_out(host.data(), memory.get(), 64); }), contains("a copy to the host"));
   CHECK_THAT(refused([&] { device.record([] {}); }), contains("recorded while work is recorded"));
-  // It has ended all the same.
+  // The capture has ended nevertheless.
   device.copy_in(memory.get(), host.data(), 64);
   device.copy_out(host.data(), memory.get(), 64);
   const auto recording = device.record([] {});

@@ -1,4 +1,4 @@
-// Convolutions by cuDNN, on a fake library and fake GPUs: its calls, and the errors made from its errors. If the real
+// Convolutions by cuDNN, on a fake library and fake GPUs: its calls, and the exceptions for its errors. If the real
 // library is installed, its entry points are checked.
 #include "runtime/cuda/libraries/dnn.hpp"
 
@@ -45,7 +45,7 @@ std::vector<T> numbers(std::size_t n, int seed) {
   return values;
 }
 
-/// The same values in all places: arrays on the host, and what the definition makes of them.
+/// The same values for all: arrays on the host, and the results by definition.
 template <class T>
 struct Data {
   explicit Data(const Convolution& c)
@@ -58,7 +58,7 @@ struct Data {
   std::vector<T> x, filters, before, expected;
 };
 
-/// cuDNN of a device of its own.
+/// cuDNN with a separate device.
 struct Library {
   std::shared_ptr<Context> context = Context::open(0, user_line);
   Stream stream{context, user_line};
@@ -92,7 +92,7 @@ struct Library {
   }
 };
 
-/// A convolution of small numbers whose windows are as many as fit, with `before` zeros in front and `after` behind.
+/// A convolution of small numbers with as many windows as fit, with `before` zeros before and `after` zeros after.
 Convolution make(std::size_t axes, std::int64_t size, std::int64_t taps, std::int64_t stride, std::int64_t dilation,
                  std::int64_t before, std::int64_t after, std::int64_t groups = 1) {
   Convolution c;
@@ -120,7 +120,7 @@ Convolution flipped(Convolution c) {
   return c;
 }
 
-/// Which routine is taken first, and what it copies.
+/// The routine that is chosen first, and the arrays that it copies.
 dnn::Form form_of(const Convolution& c) {
   const auto forms = dnn::forms_of(c);
   REQUIRE_FALSE(forms.empty());
@@ -162,10 +162,10 @@ TEST_CASE("convolutions and their gradients, of all kinds", "[dnn]") {
         library.check(back);
         library.check(gradient_by_x(back));
         library.check(gradient_by_filters(back));
-        // A transposed convolution is what a gradient is; and its gradients again.
+        // Every gradient is a transposed convolution; and its gradients again.
         library.check(gradient_by_x(by_x));
         const Convolution by_kernel = gradient_by_filters(by_x);
-        // Results of groups lie where the library has channels of groups.
+        // The results of groups have the positions that the library has for channels of groups.
         if (groups > 1 && !Dnn::describes(by_kernel)) continue;
         CHECK(form_of(by_kernel).routine == dnn::Routine::backward_filter);
         library.check(by_kernel);
@@ -248,38 +248,38 @@ TEST_CASE("arrays are taken as they lie where the library can, and copied where 
   CHECK(form_of(last).channels_last);
   CHECK(dnn::forms_of(last).size() == 4);  // the other order of axes, and with taps in reverse
   last.dtype = DType::float64;
-  CHECK_FALSE(form_of(last).channels_last);  // the library has none
+  CHECK_FALSE(form_of(last).channels_last);  // the library does not support it
   CHECK(copies(last) == 3);
   last.dtype = DType::float32;
-  lay(last, Part::filters, "012cgo");  // as Keras has them
+  lay(last, Part::filters, "012cgo");  // in Keras's order
   CHECK(copies(last) == 1);
   CHECK(form_of(last).filter.copied);
-  // Images of a part of the channels.
+  // Images with a part of the channels.
   Convolution part = c;
   part.x_batch_step += 72;
   CHECK(copies(part) == 0);
   part.axis[0].x_step += 1;
   CHECK(copies(part) == 1);
-  // Gradients copy what the layout of the forward convolution asks for.
+  // Gradients copy the arrays that the layout of the forward convolution requires.
   CHECK(copies(gradient_by_x(c)) == 0);
   CHECK(copies(gradient_by_filters(c, "ogb012")) == 0);
   CHECK(copies(gradient_by_filters(c)) == 1);
   CHECK(form_of(gradient_by_filters(c)).filter.copied);
-  // Zeros on one side only.
+  // Zeros only on one side.
   const Convolution uneven = make(2, 6, 2, 1, 1, 1, 0);
   CHECK(copies(uneven) == 1);
   CHECK(form_of(uneven).image.padded);
   CHECK(form_of(gradient_by_x(uneven)).image.padded);
   CHECK(form_of(gradient_by_filters(uneven)).image.padded);
-  // ... which a stride leaves out.
+  // ... which a stride skips.
   CHECK(copies(make(1, 6, 3, 2, 1, 1, 0)) == 0);
-  // One axis is a row of two.
+  // One axis is computed as a row of two.
   const dnn::Form row = form_of(make(1, 6, 3, 2, 1, 1, 1));
   CHECK(row.dims == 4);
   CHECK(row.image.sizes == dnn::Numbers{2, 3, 1, 6, 0});
   CHECK(row.pads == dnn::Numbers{0, 1, 0, 0, 0});
   CHECK(row.strides == dnn::Numbers{1, 2, 0, 0, 0});
-  // A filter as large as the image is a filter; the gradient by one is what has its shape.
+  // A filter as large as the image is a filter; the gradient with respect to a filter has such a size.
   const Convolution dense = make(2, 4, 4, 1, 1, 0, 0);
   CHECK(form_of(dense).routine == dnn::Routine::forward);
   CHECK(form_of(gradient_by_filters(dense)).routine == dnn::Routine::backward_filter);
@@ -301,7 +301,7 @@ TEST_CASE("convolutions that the library does not have are refused", "[dnn]") {
            [](Convolution& c) { c.axis[1].windows = 0; },
            [](Convolution& c) { c.x_batch_step = 0; },
            [](Convolution& c) { c.axis[0].x_step = -c.axis[0].x_step; },
-           [](Convolution& c) { c.filter_group_step += 1; },  // groups that do not follow each other
+           [](Convolution& c) { c.filter_group_step += 1; },  // groups that are not contiguous
            [](Convolution& c) { c.axis[0].spread = 2, c.axis[0].stride = 3; },
            [](Convolution& c) { c.axis[0].before = 100; },                         // nothing is read
            [](Convolution& c) { c.axis[0].dilation = -1, c.axis[1].stride = 2; },  // reverse along one of them
@@ -364,7 +364,7 @@ TEST_CASE("every call of cuDNN made to fail in turn", "[dnn]") {
   FakeCuda fake;
   const auto [code, type] =
       GENERATE(std::pair(execution_failed, 0), std::pair(4003, 1), std::pair(4004, 1), std::pair(4000, 0));
-  // All routines, with copies of what is read and of what is written, in groups.
+  // All routines, with copies of inputs and outputs, in groups.
   const auto convolutions = [] {
     Library library;
     const Convolution c = make(2, 5, 2, 1, 1, 1, 0, 2);
@@ -390,7 +390,7 @@ TEST_CASE("every call of cuDNN made to fail in turn", "[dnn]") {
     for (long long nth = 1; nth <= calls; ++nth) {
       CAPTURE(entry, nth, calls, code);
       fake.fail(entry, nth, code);
-      // What only releases; and the way back to the home stream, where the next call looks again.
+      // Calls that only release; and the return to the home stream, after which the next call looks again.
       if (entry.find("Destroy") != entry.npos || (entry == "cudnnSetStream" && nth == calls)) {
         convolutions();
         fake.reset();
@@ -478,7 +478,7 @@ TEST_CASE("the installed cuDNN has every entry point", "[dnn]") {
   CHECK_THAT(Dnn::installed(), Catch::Matchers::StartsWith("9.") && contains("libcudnn"));
 }
 
-// ---- as a device has them ----
+// ---- on a device ----
 
 namespace {
 
@@ -528,7 +528,7 @@ TEST_CASE("a GPU has convolutions, which share their workspace with products", "
     CHECK(first.is_right());
     CHECK(second.is_right());
     CHECK(gpus.cuda().calls("cuMemAllocFromPoolAsync") == allocations);
-    // A call that fails says which, and the device is as before.
+    // A failing call is named, and the device is unchanged.
     first.forget();
     gpus.cuda().fail("cudnnConvolutionForward", 1, execution_failed);
     CHECK_THAT(error_of<DeviceError>([&] { even_ready->run(first.arrays()); }),
@@ -581,7 +581,7 @@ TEST_CASE("a GPU without a way says so before anything runs", "[dnn]") {
     Convolution none = c;
     none.batch = 0;
     const long long asked = gpus.cuda().calls("cudnnCreate");
-    CHECK(test::device_called("cuda1").prepare(none) == nullptr);  // nobody asks the library
+    CHECK(test::device_called("cuda1").prepare(none) == nullptr);  // the library is not called
     CHECK(gpus.cuda().calls("cudnnCreate") == asked);
     CHECK(gpus.cuda().faults() == "");
   }

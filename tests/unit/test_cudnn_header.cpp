@@ -1,5 +1,5 @@
-// Croton's declarations in place of cuDNN's headers, against these headers. This file is compiled if they are
-// installed; headers of a version other than 9 say nothing about the loaded library.
+// Croton's own declarations of cuDNN's functions, compared with cuDNN's headers. This file is compiled if they are
+// installed; headers of another version than 9 do not describe the loaded library.
 #include <cudnn.h>
 
 #if CUDNN_MAJOR == 9
@@ -18,8 +18,8 @@ using dnn::Handle;
 using dnn::Status;
 using dnn::Suggestion;
 
-/// Passed in the same way: pointers, whatever they point to, numbers of one size, enumerations as the int that they
-/// are.
+/// Whether both types are passed in the same way: all pointers, numbers of one size, enumerations like the int that
+/// they are.
 template <class Own, class Theirs>
 constexpr bool alike = std::is_pointer_v<Own> ? std::is_pointer_v<Theirs>
                                               : !std::is_pointer_v<Theirs> && sizeof(Own) == sizeof(Theirs) &&

@@ -32,12 +32,12 @@ std::size_t lines_with(const std::string& text, const std::string& part) {
   return count;
 }
 
-/// A stream whose buffer takes nothing.
+/// A stream whose buffer rejects everything.
 struct Broken : std::streambuf {
   int overflow(int) override { throw std::runtime_error("the disk is full"); }
 };
 
-/// The placement log goes to the stream while it lives.
+/// Writes the placement log to the stream during its lifetime.
 struct Logging {
   explicit Logging(std::ostream& stream) { ct::log_device_placement(stream); }
   ~Logging() { ct::log_device_placement(nullptr); }
@@ -54,7 +54,7 @@ TEST_CASE("what was sent is told in terms of the call that sent it") {
     const ct::change_flags on{"device=cuda1"};
     f(Array{3.f, 4.f});
   }
-  // Now the function would run on the host, and w has moved.
+  // By now the function would run on the host, and w has moved.
   REQUIRE(f.transfers().size() == 3);
   CHECK(f.transfers()[0].what == "w");
   CHECK(f.transfers()[0].to == "cuda1");
@@ -168,7 +168,7 @@ TEST_CASE("a call keeps no copy of what has changed since") {
   const ct::Function f = ct::function({x}, y);
   f(Array{1.f});
   const std::size_t before = croton::base::memory_counters().bytes_in_use;
-  // Each size has a plan of its own.
+  // Each size has a separate plan.
   for (int n = 2; n < 12; ++n) {
     w.set_value(Array::zeros(DType::float32, {1000}));
     f(Array::zeros(DType::float32, {n}));
@@ -205,7 +205,7 @@ TEST_CASE("outputs that are inputs, constants, variables, or one another") {
   const ct::Outputs second = f(Array{3.f, 4.f});
   CHECK(second[1].to_string() == "[7. 8.]");
   CHECK(second[2].to_string() == "[1. 2.]");
-  // Every copy was counted: w and v to the host and to each other's home.
+  // Every copy was counted: of w and v to the host, and to each other's home.
   std::size_t shared = 0;
   for (const TransferInfo& t : f.transfers()) shared += t.kind == TransferInfo::Kind::shared ? 1 : 0;
   CHECK(shared == 4);
@@ -231,7 +231,7 @@ TEST_CASE("one value for several variables, numbers for pinned ones") {
   CHECK(b.home() == "cuda1");
   CHECK(n.home() == "cuda1");
   CHECK(half.home() == "cuda0");
-  // A size that lies on a device, used where it lies and elsewhere.
+  // A size on a device, used there and elsewhere.
   ct::Variable start;
   {
     const ct::device_scope on("cuda0");
@@ -341,7 +341,7 @@ TEST_CASE("devices that come and go between compiling and calling") {
     f = ct::function({x}, {y, w});
     (*f)(Array{0.f});
   }
-  // Without devices a call says so, of sizes that it has met and of others.
+  // Without devices a call raises an error, for sizes of earlier calls and for others.
   CHECK_THROWS_AS((*f)(Array{0.f}), ct::DeviceError);
   CHECK_THROWS_AS((*f)(Array{0.f, 0.f}), ct::DeviceError);
   CHECK_THROWS_WITH((*f)(Array{0.f}), contains("cuda1"));
@@ -350,7 +350,7 @@ TEST_CASE("devices that come and go between compiling and calling") {
     const ct::change_flags two{"cuda_simulator=2"};
     CHECK((*f)(Array{0.f})[0].to_string() == "[1.]");
   }
-  // What was placed softly for want of a device goes there when there is one.
+  // Work whose scope was soft, because there was no such device, runs there once there is one.
   const ct::change_flags soft{"allow_soft_placement=true"};
   const ct::Function g = ct::function({x}, y);
   CHECK(g.devices() == std::vector<std::string>{"cpu"});
@@ -436,7 +436,7 @@ TEST_CASE("a thousand shared variables on two devices") {
   f();
   f();
   CHECK(f.transfers().empty());
-  CHECK(f.counts().kernels <= 40);  // as many in a launch as its parameters allow
+  CHECK(f.counts().kernels <= 40);  // a launch has as many as its parameters allow
   CHECK(all[0].get_value().item<float>() == 2);
   CHECK(all[999].get_value().item<float>() == 1001);
 }

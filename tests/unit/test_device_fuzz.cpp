@@ -22,7 +22,7 @@ using ct::Variable;
 
 namespace {
 
-/// SplitMix64: the same numbers everywhere.
+/// SplitMix64: equal numbers everywhere.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15ull) {}
@@ -44,17 +44,17 @@ class Random {
 
 const std::vector<std::string> devices{"cpu", "cuda0", "cuda1"};
 
-/// Small whole numbers: sums and products of them are exact, whatever the order.
+/// Small whole numbers: their sums and products are exact in any order.
 Array numbers(Random& random, ct::Sizes shape) {
   Array result = Array::empty(DType::float32, std::move(shape));
   for (float& value : result.data<float>()) value = static_cast<float>(random.below(9)) - 4;
   return result;
 }
 
-/// What an expression is, as far as sizes go: n and m are those of the arguments.
+/// The type of an expression with respect to sizes: n and m are those of the arguments.
 enum Kind { scalar, of_n, of_m, n_by_m, whole, kinds };
 
-/// Two builds of one program: `structure` decides the same in both, `places` only where things are.
+/// Two builds of one program: `structure` is the same in both, `places` only determines the devices.
 class Program {
  public:
   Program(std::uint64_t seed, bool on_devices) : structure_(seed), places_(seed + 1'000'000), on_devices_(on_devices) {
@@ -101,7 +101,7 @@ class Program {
   void put(Kind kind, const Variable& v) { pool_[kind].push_back(v); }
   static Variable bounded(const Variable& v) { return ct::clip(v, -8, 8); }
 
-  /// One more expression, in a device scope or in none.
+  /// Adds an expression, in a device scope or in none.
   void step() {
     std::optional<ct::device_scope> scope;
     const bool scoped = !places_.chance(3);
@@ -123,7 +123,7 @@ class Program {
       case 5:
         return put(scalar, ct::sum(v));
       case 6:
-        return put(scalar, ct::max(v));  // of nothing: an error
+        return put(scalar, ct::max(v));  // of an empty array: an error
       case 7:
         return put(of_n, ct::sum(pick(n_by_m), 1));
       case 8:
@@ -141,7 +141,7 @@ class Program {
       case 13:
         return put(scalar, ct::sum(ct::arange(ct::clip(pick(whole), 0, 9)).astype(DType::float32)));
       case 14:
-        return put(scalar, pick(of_n)[ct::clip(pick(whole), 0, 2)]);  // an error where there are fewer
+        return put(scalar, pick(of_n)[ct::clip(pick(whole), 0, 2)]);  // an error if there are fewer
       case 15:
         return put(scalar, ct::sum(pick(of_m)[ct::slice(0, pick(whole))]));
       case 16:
@@ -223,7 +223,7 @@ class Program {
   std::vector<Variable> pool_[kinds];
 };
 
-/// What a call gave: arrays, or the kind of error.
+/// The result of a call: arrays, or the kind of error.
 struct Result {
   std::vector<Array> arrays;
   std::string error;
@@ -242,7 +242,7 @@ Result run(Call&& call) {
   }
 }
 
-/// The flag `device` of the process, set back at the end.
+/// The flag `device` of the process, restored at the end.
 class ProcessDevice {
  public:
   explicit ProcessDevice(const std::string& device) { ct::set_flag("device", device); }
@@ -252,7 +252,7 @@ class ProcessDevice {
   std::string before_ = ct::flag("device");
 };
 
-/// What a shared variable's copies on other devices must be: what was sent, unless it has changed.
+/// The expected value of a shared variable's copies on other devices: the value that was sent, unless it has changed.
 class Model {
  public:
   void check_call(Program& program, const ct::Function& f, const ct::CallCounts& before,
@@ -330,7 +330,7 @@ void compare(std::uint64_t seed) {
     const ct::CallCounts before = on_devices.counts();
     INFO(on_devices.placement());
     const Result got = run([&] { return on_devices(x, a, k); });
-    // Of two errors that a call could raise, which comes first is not promised.
+    // If a call could raise either of two errors, the choice is not promised.
     INFO("raised " << got.error << " instead of " << expected.error);
     CHECK(got.error.empty() == expected.error.empty());
     REQUIRE(got.arrays.size() == expected.arrays.size());

@@ -1,5 +1,5 @@
-// Programs over several devices, as tutorials of Theano and TensorFlow have them, on simulated GPUs, on GPUs of the
-// fake driver and on parts of the host: one body for all.
+// Programs for several devices, from tutorials of Theano and TensorFlow, on simulated GPUs, on GPUs of the fake driver
+// and on parts of the host: one body for all.
 #include <croton/croton.hpp>
 #include <croton/device.hpp>
 
@@ -26,7 +26,7 @@ using Kind = ct::TransferInfo::Kind;
 
 namespace {
 
-/// What a transfer was, in a line: "input a: cpu -> cuda0, 12 bytes".
+/// A transfer as a line: "input a: cpu -> cuda0, 12 bytes".
 std::vector<std::string> transfers(const ct::Function& f) {
   static constexpr const char* kinds[] = {"input", "shared", "value", "output", "constant"};
   std::vector<std::string> lines;
@@ -56,7 +56,7 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-/// As the tutorial has it: its M^n has n + 1 factors.
+/// As in the tutorial: its M^n has n + 1 factors.
 Variable matpow(const Variable& m, int n) {
   Variable result = m;
   for (; n >= 1; --n) result = ct::dot(m, result);
@@ -85,7 +85,7 @@ struct TwoPowers {
   }
 };
 
-/// Takes what is written to the standard error stream.
+/// Captures the standard error stream.
 class ErrorStream {
  public:
   ErrorStream() : before_(std::cerr.rdbuf(text_.rdbuf())) {}
@@ -220,7 +220,7 @@ TEST_CASE("A^n and B^n on two devices, added on the CPU") {
     CHECK(all.f.counts().products == 20);
   }
   CHECK_THAT(two.f.placement(), contains("(add): cpu  [device_scope]"));
-  // The same routine on either: the same bits.
+  // The same routine on both devices: the same bits.
   CHECK(values(one.f(a, b)) == values(sum));
   if (!machine.is_fake()) {
     const TwoPowers host("cpu", "cpu", 10);

@@ -1,4 +1,5 @@
-// Several threads that call functions on one device at once, and on two in turn. Run under the thread sanitizer too.
+// Several threads that call functions on one device at the same time, and on two in turn. Also run under the thread
+// sanitizer.
 #include <croton/croton.hpp>
 #include <croton/device.hpp>
 
@@ -26,7 +27,7 @@ bool in_threads(const Machine& machine, const std::string& more_flags, const Bod
   for (int t = 0; t < thread_count; ++t) {
     threads.emplace_back([&, t] {
       try {
-        const ct::change_flags flags(machine.flags() + more_flags);  // scopes are of a thread
+        const ct::change_flags flags(machine.flags() + more_flags);  // scopes are per thread
         body(t);
       } catch (const std::exception& error) {
         good = false;

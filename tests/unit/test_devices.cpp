@@ -26,7 +26,7 @@ using ct::test::values;
 
 namespace {
 
-/// Whether a step of the plan runs there.
+/// Whether a step of the plan runs on this device.
 bool runs_on(const ct::Function& f, const std::string& device) {
   return f.plan().find(" on " + device + " = ") != std::string::npos;
 }
@@ -95,7 +95,7 @@ TEST_CASE("a pinned variable draws work to its device; the flag of a call moves 
     CHECK(Array(f()).to_string() == "[2. 4. 6.]");
     CHECK(runs_on(f, "cuda1"));
     const auto sent = of_kind(f, TransferInfo::Kind::shared);
-    REQUIRE(sent.size() == 1);  // three elements, from device to device
+    REQUIRE(sent.size() == 1);  // three elements, between the devices
     CHECK(sent[0].what == "x");
     CHECK(sent[0].from == "cuda0");
     CHECK(sent[0].to == "cuda1");
@@ -135,7 +135,7 @@ TEST_CASE("a copy on another device is sent again only when the variable has cha
   const ct::change_flags on{"device=cuda1"};
   f();
   CHECK(of_kind(f, TransferInfo::Kind::shared).size() == 1);
-  // Another function finds the copy.
+  // Another function uses the copy.
   CHECK(Array(g()).item<float>() == 3);
   CHECK(of_kind(g, TransferInfo::Kind::shared).empty());
   x.set_value(Array{5.f, 6.f});
@@ -168,7 +168,7 @@ TEST_CASE("flags of a scope end with it, also after an exception, nested and per
     CHECK(runs_on(f, "cuda1"));
     bool elsewhere = true;
     std::thread([&] {
-      const ct::change_flags here(machine.flags());  // scopes are of a thread
+      const ct::change_flags here(machine.flags());  // scopes are per thread
       elsewhere = runs_on(f, "cuda1");
     }).join();
     CHECK_FALSE(elsewhere);
@@ -186,7 +186,7 @@ TEST_CASE("a scope says something also where it says what the process says") {
   {
     const ct::change_flags on{"device=cpu"};
     CHECK(f.devices() == std::vector<std::string>{"cpu"});
-    const ct::change_flags off{"device=auto"};  // says nothing
+    const ct::change_flags off{"device=auto"};  // names no device
     CHECK(f.devices() == std::vector<std::string>{"cuda0"});
   }
   CHECK(f.devices() == std::vector<std::string>{"cuda0"});
@@ -244,7 +244,7 @@ TEST_CASE("device scopes nest; the innermost counts; what was built outside is f
     CHECK(t.bytes == 17 * 17 * 4);
   }
   CHECK(of_kind(f, TransferInfo::Kind::output).empty());
-  // By default work runs on the first GPU, if it is not a simulated one.
+  // By default work runs on the first GPU, unless it is simulated.
   CHECK(runs_on(one, "cuda0") == machine.is_fake());
   CHECK(one.transfers().empty() != machine.is_fake());
 }
@@ -282,11 +282,11 @@ TEST_CASE("transfer() moves a value, and its gradient back") {
   const auto x = ct::vector("x");
   const auto moved = ct::transfer(x * 2, "cuda1");
   const ct::Function f = ct::function({x}, ct::exp(moved));
-  CHECK(runs_on(f, "cuda1"));  // what is free goes to what was sent
+  CHECK(runs_on(f, "cuda1"));  // work without a device runs where its transferred operand is
   CHECK(values(f(Array{0.f, 1.f}))[0] == 1);
   const ct::Function g = ct::function({x}, ct::grad(ct::sum(moved * moved), x));
   CHECK(values(g(Array{1.f, 3.f})) == std::vector<double>{8, 24});
-  // Nothing to do where it is there already.
+  // No transfer if the value is already there.
   const ct::Function here = ct::function({x}, ct::transfer(x, "cpu") + 1);
   CHECK(here.plan().find("transfer") == std::string::npos);
   CHECK(values(here(Array{1.f})) == std::vector<double>{2});
@@ -383,7 +383,7 @@ TEST_CASE("integers that a device computes reach the host's memory by a copy") {
   const Machine machine(GENERATE(from_range(Machine::all())));
   const auto n = ct::shared(Array(std::int64_t{3}), {.name = "n", .target = machine.first});
   const Variable twice = n * 2;
-  // As results, as sizes, as operands of work on the host; alone and together.
+  // As results, as sizes, as operands of work on the host; separately and together.
   const ct::Function result = ct::function({}, twice, {.updates = {{n, n + 1}}});
   CHECK(result().item<std::int64_t>() == 6);
   CHECK(result().item<std::int64_t>() == 8);
@@ -398,14 +398,14 @@ TEST_CASE("integers that a device computes reach the host's memory by a copy") {
     return ct::cast(twice, DType::float32) / 4 + ct::sum(ct::arange(twice + 1));
   }();
   CHECK(ct::function({}, on_host)().item<double>() == 57.5);
-  // Also where a call's flag says that the host computes it.
+  // The same if a call's flag selects the host.
   {
     const ct::change_flags scope("device=cpu");
     CHECK(both()[0].item<std::int64_t>() == 10);
     CHECK(both()[1].shape() == ct::Sizes{10});
     CHECK(result().item<std::int64_t>() == 10);
   }
-  // What the host has already it need not send.
+  // A value that is already on the host is not sent.
   const auto m = ct::variable({DType::int64, {}}, "m");
   const ct::change_flags scope("device=" + machine.first);
   const ct::Function of_argument = ct::function({m}, {m * 2, ct::arange(m * 2)});
@@ -446,13 +446,13 @@ TEST_CASE("the placement log names every op, its device and the reason, and ever
   CHECK(log.str().empty());
 }
 
-// ---- a product on a simulated device is one access for each operand ----
+// ---- a product on a simulated device accesses each operand once ----
 
 namespace {
 
 using croton::runtime::MatrixProduct;
 
-/// Memory of the simulated cuda0 with the values; without them nothing is written there.
+/// Memory of the simulated cuda0 with these values; without values nothing is written to it.
 std::shared_ptr<void> put(croton::runtime::Device& device, std::size_t count, bool written = true) {
   const std::vector<float> values(count, 1.f);
   auto memory = device.allocate(count * sizeof(float));
@@ -490,7 +490,7 @@ TEST_CASE("products on a simulated device are checked: bounds, what nobody wrote
     CHECK_THROWS_WITH(device.gemm(wrong), contains(what));
   };
   p = product_of(a.get(), b.get(), c.get());
-  p.lda = 5;  // the last row ends behind the memory
+  p.lda = 5;  // the last row extends beyond the memory
   expect(p, "out of bounds on a simulated device: the left operand");
   p = product_of(a.get(), b.get(), c.get());
   p.ldc = 6;

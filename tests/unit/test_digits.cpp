@@ -1,4 +1,4 @@
-// The digits that are shipped: nothing lost on the way from the file, and the enlargement as Pillow 12 does it.
+// The digits data set in the repository: the file is read without loss, and digits are enlarged as Pillow 12 does.
 #include <croton/io.hpp>
 
 #include <array>
@@ -21,7 +21,7 @@ TEST_CASE("the digits are those of the file", "[digits]") {
   const std::array<float, 10> start{0, 0, 5, 13, 9, 1, 0, 0, 0, 0};  // the first line of data/digits.csv
   for (std::size_t i = 0; i < start.size(); ++i) CHECK(digits.images.at<float>(0, i) == start[i] / 16);
 
-  // Sums with weights that depend on the position, of the integers of the file, by NumPy.
+  // Sums of the integers of the file with weights that depend on the position, from NumPy.
   std::int64_t plain = 0, weighted = 0, weighted_labels = 0, position = 0;
   for (const float pixel : digits.images.data<float>()) {
     REQUIRE((pixel >= 0 && pixel <= 1));

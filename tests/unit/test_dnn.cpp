@@ -47,7 +47,7 @@ struct WithLibrary {
   ~WithLibrary() { Dnn::configure("auto"); }
 };
 
-/// The libraries to test with: the one that users get, and others of the system. Where there is none, says so.
+/// The libraries to test with: the users' default one, and others of the system. Prints a message if there is none.
 std::vector<std::string> libraries() {
   std::vector<std::string> found;
   std::string why;
@@ -74,10 +74,10 @@ struct Axis {
 struct Forward {
   std::int64_t images, groups, channels, results;
   std::vector<Axis> axes;
-  bool last = true;          // channels behind the axes, in images and results
-  bool filters_last = true;  // results and channels behind the taps
-  bool flip = false;         // filters turned round
-  std::int64_t gap = 0;      // elements between images that belong to nobody
+  bool last = true;          // channels after the axes, in images and results
+  bool filters_last = true;  // results and channels after the taps
+  bool flip = false;         // reversed filters
+  std::int64_t gap = 0;      // unused elements between images
   std::string text() const {
     std::string s = std::to_string(images) + " images, groups " + std::to_string(groups) + ", channels " +
                     std::to_string(channels) + ", results " + std::to_string(results);
@@ -90,7 +90,7 @@ struct Forward {
   }
 };
 
-/// Steps of an array whose axes lie in this order, the last one densely.
+/// The strides of an array with this order of axes, of which the last one is dense.
 struct Placed {
   std::vector<std::int64_t> steps;
   std::int64_t elements = 1;
@@ -198,7 +198,7 @@ std::vector<float> numbers(std::size_t count, unsigned seed) {
   return values;
 }
 
-// Stands where nothing is to be written: in gaps, and behind the end.
+// A mark where nothing may be written: in gaps, and after the end.
 constexpr float untouched = 777;
 constexpr std::size_t behind = 32;
 
@@ -215,7 +215,7 @@ std::vector<float> expected(const Convolution& c, const std::vector<float>& x, c
                             std::size_t elements) {
   std::vector<float> result(elements + behind, untouched);
   each_place(c, &Convolution::Axis::windows, [&](const auto& w) {
-    std::vector<std::array<std::int64_t, 2>> pairs;  // what a window sees: offsets in x and filters
+    std::vector<std::array<std::int64_t, 2>> pairs;  // the elements of a window: offsets in x and filters
     each_place(c, &Convolution::Axis::taps, [&](const auto& t) {
       std::int64_t in_x = 0, in_filters = 0;
       for (std::size_t j = 0; j < c.axes; ++j) {
@@ -262,7 +262,7 @@ void check(const Described& d, const std::string& text) {
   REQUIRE(prepared);
   const auto wanted = expected(d.c, x, filters, d.result);
   REQUIRE(run(*prepared, x, filters, d.result) == wanted);
-  REQUIRE(run(*prepared, x, filters, d.result) == wanted);  // again, in memory that was used before
+  REQUIRE(run(*prepared, x, filters, d.result) == wanted);  // again, in reused memory
 }
 
 const char* name_of(Task task) {
@@ -284,7 +284,7 @@ void check_all(Forward f) {
   }
 }
 
-/// Values whose sums round.
+/// Values whose sums have rounding errors.
 std::vector<float> fractions(std::size_t count, float scale) {
   std::vector<float> values(count);
   for (std::size_t i = 0; i < count; ++i) values[i] = std::sin(static_cast<float>(i) * scale);
@@ -379,7 +379,7 @@ TEST_CASE("groups that lie apart run one at a time", "[onednn]") {
     for (const Task task : {Task::forward, Task::by_image, Task::by_filters}) {
       Forward one = usual;
       Described d = describe(one, task);
-      d.c.groups = 3;  // three arrays behind one another
+      d.c.groups = 3;  // three consecutive arrays
       d.c.x_group_step = static_cast<std::int64_t>(d.x) + 2;
       d.c.filter_group_step = static_cast<std::int64_t>(d.filters);
       d.c.result_group_step = static_cast<std::int64_t>(d.result) + 1;
@@ -393,7 +393,7 @@ TEST_CASE("groups that lie apart run one at a time", "[onednn]") {
 
 TEST_CASE("work of many pieces stays right, and its bits do not depend on the number of threads", "[onednn]") {
   const std::vector<Forward> cases{
-      {70, 1, 16, 32, {{14, 3, 1, 1, 1, 1}, {15, 3, 1, 1, 1, 1}}},         // images are shared out
+      {70, 1, 16, 32, {{14, 3, 1, 1, 1, 1}, {15, 3, 1, 1, 1, 1}}},         // images are divided among threads
       {1, 1, 32, 32, {{61, 3, 1, 1, 1, 1}, {40, 3, 1, 1, 1, 1}}},          // parts of one image
       {2, 1, 24, 40, {{80, 5, 2, 1, 2, 2}, {66, 3, 1, 2, 2, 1}}},          // with strides and dilations
       {1, 1, 3, 16, {{130, 7, 2, 1, 3, 3}, {120, 7, 2, 1, 3, 3}}, false},  // another order
@@ -480,7 +480,7 @@ TEST_CASE("which routine of oneDNN a description is", "[dnn]") {
         for (const Task task : {Task::forward, Task::by_image, Task::by_filters}) {
           const auto problem = dnn::recognise(describe(f, task).c);
           REQUIRE(problem);
-          // With a stride of one, turned filters make one of the first two of the other.
+          // With a stride of one, reversed filters convert the first two cases into each other.
           if (flip && stride == 1 && task != Task::by_filters) {
             CHECK(problem->task == (task == Task::forward ? Task::by_image : Task::forward));
             CHECK_FALSE(problem->flipped());
@@ -563,7 +563,7 @@ TEST_CASE("what oneDNN has no routine for is refused", "[dnn]") {
 }
 
 TEST_CASE("the gradient by filters of a gradient by images", "[onednn]") {
-  // x is what the gradient by images reads, the filters what it writes, and the result its filters.
+  // x is the operand of the gradient with respect to images, the filters are its result, and the result is its filters.
   const Forward f{3, 2, 4, 6, {{9, 3, 2, 1, 1, 1}, {11, 3, 2, 2, 1, 1}}};
   for (const std::string& library : libraries()) {
     const WithLibrary with(library);

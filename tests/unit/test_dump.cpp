@@ -64,12 +64,12 @@ TEST_CASE("dump_forms chooses, and what cannot be written fails nothing") {
   CHECK(fs::exists(folder / "kernels" / (name + "_main.cu")));
   CHECK_FALSE(fs::exists(folder / "kernels" / (name + ".cu")));
   CHECK(dumped("/proc/nowhere", ",warn=false").size() == 6);
-  // An architecture that the compiler does not know: the rest is written, and the call says nothing of it.
+  // An architecture unknown to the compiler: the other files are written, and the call does not report it.
   const ct::change_flags all("dump_kernels=" + (folder / "unknown").string() + ",dump_forms=all,warn=false");
   CHECK(f.kernels("cuda:sm_11").size() == 1);
   CHECK(fs::exists(folder / "unknown" / (name + "_main.cu")));
   CHECK_FALSE(fs::exists(folder / "unknown" / (name + ".cubin")));
-  // What a call binds is written with the sizes of that call.
+  // A bound call writes the sizes of the call.
   const ct::change_flags bound("dump_kernels=" + (folder / "bound").string() + ",dump_forms=main");
   f(ct::Array::zeros(ct::DType::float32, {3, 77}));
   CHECK(get_file(folder / "bound" / (name + "_main.cu")).find("{Type::f32, 231, 0, false}") != std::string::npos);

@@ -1,4 +1,4 @@
-// The reference evaluators and the promises of graphs and kernels.
+// The reference evaluators and the invariants of graphs and kernels.
 #include "catch.hpp"
 
 #include <croton/error.hpp>
@@ -26,7 +26,7 @@ TEST_CASE("a graph is evaluated: outputs, then updates", "[evaluate]") {
 }
 
 TEST_CASE("evaluation rounds at each node", "[evaluate]") {
-  // 2048 + 1 is not a float16: the 1 is lost before 2048 is taken away.
+  // 2048 + 1 is not a float16: the 1 is lost before 2048 is subtracted.
   const expr::Graph graph = expr::parse_graph("x: f16[n] = input\nreturn sub(add(x, f16 1), f16 2048)");
   const Array x = Array{2048.f}.astype(DType::float16);
   CHECK(expr::evaluate(graph, std::vector{x})[0].as_double(0) == 0);
@@ -90,7 +90,7 @@ TEST_CASE("a kernel is evaluated as its loops say", "[evaluate]") {
       kernel::evaluate(softmax, std::vector{Array{{0.f, 0.f, 0.f}, {0.f, 1000.f, 0.f}}}, extents, shapes);
   CHECK(results[0].all_close(Array{{1 / 3.f, 1 / 3.f, 1 / 3.f}, {0.f, 1.f, 0.f}}));
   CHECK(results[1].equals(Array{std::int64_t{0}, std::int64_t{1}}));
-  // Over nothing there is no largest.
+  // An empty array has no maximum.
   CHECK_THROWS_AS(kernel::evaluate(softmax, std::vector{Array::zeros(DType::float32, {2, 0})},
                                    std::vector<std::int64_t>{2, 0}, shapes),
                   ValueError);
@@ -108,7 +108,7 @@ TEST_CASE("checks, guards and bounds of a kernel", "[evaluate]") {
   };
   CHECK(run(gather, 1)[0].item<float>() == 7);
   CHECK_THROWS_WITH(run(gather, -1), "an index of -1");
-  CHECK_THROWS_AS(run(gather, 2), IndexError);  // no check says so, but the operand ends there
+  CHECK_THROWS_AS(run(gather, 2), IndexError);  // no check raises it, but the operand ends there
   const kernel::Kernel guarded = kernel::parse_kernel(
       "kernel pointwise [i0: e0] (e0, p0: i64[1], p1: f32[1]) -> (p2: f32[1])\n"
       "  p2[i0] = if lt(p0[i0], i64 2): p1[p0[i0]]\n");

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The events of a file, after a look at all lengths and checksums.
+/// The events of a file, after checks of all lengths and checksums.
 std::vector<std::string> events_of(const fs::path& file) {
   const std::string content = get_file(file);
   std::string_view rest = content;

@@ -117,7 +117,7 @@ TEST_CASE("a private folder is not reached through links", "[file]") {
 }
 
 TEST_CASE("a private folder of another user is refused", "[file]") {
-  if (geteuid() != 0) return;  // only root can give a folder away
+  if (geteuid() != 0) return;  // only root can change the owner of a folder
   TemporaryFolder folder;
   fs::create_directory(folder / "theirs");
   REQUIRE(chown((folder / "theirs").c_str(), 65534, 65534) == 0);
@@ -205,7 +205,7 @@ TEST_CASE("publish leaves the old or the new content when a call fails", "[file]
       ++failures;
     }
   }
-  CHECK(calls == 10);  // open, 7 writes, sync, rename: one more would be a call that this test does not fail
+  CHECK(calls == 10);  // open, 7 writes, sync, rename: another call would be missing from this test
   CHECK(failures == 4 * calls);
 }
 

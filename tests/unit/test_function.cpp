@@ -47,7 +47,7 @@ TEST_CASE("small products are generated kernels, large ones are the library's") 
   const Array big = Array::uniform(DType::float32, {40, 50}, 1), other = Array::uniform(DType::float32, {30, 50}, 2);
   CHECK(f(big, other).only().shape() == ct::Sizes{40, 30});
   CHECK(f.counts().products == 1);
-  // Nothing to add up gives zeros.
+  // An empty sum gives zeros.
   CHECK(f(Array::empty(DType::float32, {2, 0}), Array::empty(DType::float32, {3, 0}))
             .only()
             .equals(Array::zeros(DType::float32, {2, 3})));

@@ -52,14 +52,14 @@ struct Training {
     const ct::Outputs out = step(Array::uniform(DType::float32, {30, 12}, 4), row);
     return {out[0], out[1]};
   }
-  /// So that the next call sends it to cuda0 again.
+  /// The next call sends it to cuda0 again.
   void change_far() { far.set_value(far.get_value()); }
   std::vector<std::vector<double>> state() const {
     return {values(w.get_value()), values(b.get_value()), values(far.get_value()), values(count.get_value())};
   }
 };
 
-/// What calls of the driver and its libraries a body makes, by entry.
+/// The calls of the driver and its libraries that a body makes, by entry.
 std::map<std::string, long long> calls_of(FakeGpus& gpus, const std::function<void()>& body) {
   static const std::vector<std::string> entries{
 #define CROTON_CUDA_ENTRY(name, symbol, ...) #symbol,
@@ -75,7 +75,7 @@ std::map<std::string, long long> calls_of(FakeGpus& gpus, const std::function<vo
   return made;
 }
 
-// What is not an error of the call: destructors ignore it, and a product does without its library.
+// Failures that are not errors of the call: destructors ignore them, and a product does without its library.
 bool may_pass(const std::string& entry) {
   return entry == "cuMemFreeAsync" || entry == "cuEventDestroy_v2" || entry == "cuModuleUnload" ||
          entry.starts_with("cublasLt") || entry == "cuCtxSetCurrent";
@@ -100,7 +100,7 @@ TEST_CASE("why there is no GPU is said in a few words") {
   {
     FakeGpus none({{"devices", 0}});
     CHECK_THAT(error(), contains("there is no device cuda0; there is: cpu (the driver finds no GPU; the flag"));
-    // Nobody asks again.
+    // It is not called again.
     const long long before = none.cuda().calls("cuDeviceGetCount");
     error();
     CHECK(none.cuda().calls("cuDeviceGetCount") == before);
@@ -181,7 +181,7 @@ TEST_CASE("every call of the driver made to fail in turn changes nothing") {
   {
     FakeGpus gpus({setting});
     Training training;
-    for (int call = 0; call < 4; ++call) training.run();  // these take memory for copies
+    for (int call = 0; call < 4; ++call) training.run();  // these allocate memory for copies
     training.change_far();
     made = calls_of(gpus, [&] { training.run(); });
   }
@@ -213,7 +213,7 @@ TEST_CASE("every call of the driver made to fail in turn changes nothing") {
       });
       CHECK(after == before);
       if (later.empty()) continue;
-      // Behind the commit point some values were overwritten and others not: the device is given up.
+      // After the commit point some values were overwritten and others not: the device cannot be used any more.
       ++given_up;
       CHECK_THAT(later,
                  contains("cannot be used any more in this process") &&
@@ -245,7 +245,7 @@ TEST_CASE("a lost device says so to every later call, and its arrays end") {
     CHECK_THAT(error_of<ct::DeviceError>([&] { training.w.get_value(); }), lost);
     CHECK_THAT(error_of<ct::DeviceError>([&] { training.b.set_value(Array::zeros(DType::float32, {9})); }), lost);
     CHECK_THAT(error_of<ct::DeviceError>([&] { ct::shared(Array(1.f), {.target = "cuda0"}); }), lost);
-    CHECK(values(training.far.get_value()).size() == 9);  // on the other one
+    CHECK(values(training.far.get_value()).size() == 9);  // on the other device
   }
   const auto x = ct::vector("x");
   const ct::change_flags other{"device=cuda1"};
@@ -291,7 +291,7 @@ TEST_CASE("a loop whose blocks wait for each other is a cooperative launch of no
     close(f(a0, x0).only());
     CHECK_THAT(f.plan(), contains("one cooperative launch of 4 blocks"));
     CHECK(gpus.cuda().calls("cuLaunchCooperativeKernel") == 1);
-    // A launch that failed leaves nothing behind.
+    // A failed launch leaves no memory allocated.
     gpus.cuda().fail("cuLaunchCooperativeKernel", 1, result::unknown);
     CHECK_THAT(error_of<ct::DeviceError>([&] { f(a0, x0); }), contains("cuLaunchCooperativeKernel of loop_"));
     close(f(a0, x0).only());
@@ -315,7 +315,7 @@ TEST_CASE("memory that runs out: freed memory is had back, then OutOfMemory, the
   const auto run = [&](std::int64_t n) { return values(f(Array::full(DType::float32, {n}, 1)))[0]; };
   CHECK(run(1000) == 3);
   CHECK(gpus.cuda().calls("cuMemPoolTrimTo") == 0);
-  // Each size wants memory of its own, and the pool keeps what it had: it has to be trimmed on the way.
+  // Each size needs separate memory, and the pool keeps freed memory: it must be trimmed in between.
   for (std::int64_t n = 20'000; n <= 120'000; n += 20'000) CHECK(run(n) == 3);
   CHECK(gpus.cuda().calls("cuMemPoolTrimTo") > 0);
   CHECK_THAT(error_of<ct::OutOfMemory>([&] { run(1'000'000); }),
@@ -341,7 +341,7 @@ TEST_CASE("products go to the library, or to a generated kernel where there is n
     for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(expected[i]).epsilon(1e-5));
     CHECK(f.counts().products == (with_library ? 1 : 0));
     CHECK(f.counts().kernels == (with_library ? 0 : 1));
-    // An update that a product adds itself to.
+    // An update to which a product is added in place.
     auto w = ct::shared(Array::zeros(DType::float32, {40, 20}), {.name = "w", .target = "cuda0"});
     const ct::Function g =
         ct::function({a, b}, ct::OutputList{std::vector<ct::Out>{}}, {.updates = {{w, w + ct::dot(a, b)}}});
@@ -357,7 +357,7 @@ TEST_CASE("products go to the library, or to a generated kernel where there is n
     CHECK(gpus.cuda().faults() == "");
   }
   {
-    FakeGpus gpus({{"split_k_only", 1}}, ",warn=false");  // a library that cannot do it as it must be done
+    FakeGpus gpus({{"split_k_only", 1}}, ",warn=false");  // a library without a suitable algorithm
     check(false);
     CHECK(gpus.cuda().calls("cublasLtMatmul") == 0);
     CHECK(gpus.cuda().faults() == "");
@@ -395,7 +395,7 @@ TEST_CASE("names of devices that come to mean others never lead to a wrong addre
     CHECK_THAT(error_of<ct::DeviceError>([&] { f(); }),
                contains("x, test_gpu.cpp:") && contains("is on another cuda0 than the one that the flags now name") &&
                    contains("x.set_value(x.get_value())"));
-    CHECK(values(x.get_value()) == std::vector<double>{1, 2});  // reading it is always possible
+    CHECK(values(x.get_value()) == std::vector<double>{1, 2});  // reading is always possible
     const ct::change_flags elsewhere{"device=cuda1"};
     CHECK_THAT(error_of<ct::DeviceError>([&] { f(); }), contains("is on another cuda0"));
   }

@@ -1,5 +1,4 @@
-// Interruption of long work, and locks held during two calls and a fork: nothing is changed, and nothing waits for
-// ever.
+// Interruption of long work, and locks held during two calls and a fork: nothing is changed, and nothing waits forever.
 #include <croton/croton.hpp>
 
 #include "../backends.hpp"
@@ -32,7 +31,7 @@ void ask() {
   if (++questions > answers_before_stop) throw Stop{};
 }
 
-/// x + 1 after a while; `seen` is told.
+/// x + 1 after a while; sets `seen`.
 ct::HostOp slow(std::function<void()> seen) {
   return ct::HostOp(
       {.name = "slow",
@@ -49,7 +48,7 @@ ct::HostOp slow(std::function<void()> seen) {
 
 TEST_CASE("who called is asked between the steps of a loop, and ends the call with nothing changed", "[interrupts]") {
   const std::string mode = GENERATE(from_range(croton_test::backends()));
-  if (mode == "mode=reference") return;  // evaluates nodes, and has no steps
+  if (mode == "mode=reference") return;  // this mode evaluates nodes, and has no steps
   CAPTURE(mode);
   const ct::change_flags flags(mode);
   int steps = 0;
@@ -100,7 +99,7 @@ TEST_CASE("who called is asked while a graph is compiled", "[interrupts]") {
 }
 
 TEST_CASE("nobody is asked once a call writes over shared variables", "[interrupts]") {
-  // Of two updates in place the second waits for the first; a question between them could leave one done.
+  // Of two updates in place the second waits for the first; an interruption between them could leave one done.
   const ct::SharedVariable s = ct::shared(Array::zeros(DType::float64, {1 << 20})),
                            t = ct::shared(Array::zeros(DType::float64, {1 << 20}));
   const ct::Function f = ct::function({}, {}, {.updates = {{s, s + 1}, {t, t + 1}}});
@@ -109,7 +108,7 @@ TEST_CASE("nobody is asked once a call writes over shared variables", "[interrup
   const auto until = std::chrono::steady_clock::now() + 400ms;
   while (std::chrono::steady_clock::now() < until) {
     const ct::InterruptScope scope(&ask);
-    std::this_thread::sleep_for(stopped == 0 ? 60ms : 0ms);  // the first question comes at once
+    std::this_thread::sleep_for(stopped == 0 ? 60ms : 0ms);  // the first check comes at once
     try {
       f();
       ++done;
@@ -145,12 +144,12 @@ TEST_CASE("two variables with memory in common are refused where one is updated"
   CHECK(refused(ct::function({}, {}, {.updates = {{s, s + 1}, {q, q * 10}}}), "s is", "q is"));
   CHECK(refused(ct::function({}, q, {.updates = {{s, s + 1}}}), "s is", "q is"));
   CHECK(s.get_value().equals(Array{1., 1., 1., 1.}));
-  // Nobody writes; or the memory is another one.
+  // Nothing writes it; or its memory is separate.
   CHECK(ct::function({}, ct::sum(s) + ct::sum(q))().item<double>() == 6);
   ct::function({}, {}, {.updates = {{s, s + 1}, {free, free * 10}}})();
   CHECK(s.get_value().equals(Array{2., 2., 2., 2.}));
   CHECK(free.get_value().equals(Array{10., 10., 10., 10.}));
-  // What was given away with borrow and came back as another variable.
+  // Memory that was lent with borrow and returned as another variable.
   ct::SharedVariable r = ct::shared(free.get_value(true), {.name = "r", .borrow = true});
   const ct::Function both = ct::function({}, {}, {.updates = {{free, free + 1}, {r, r * 2}}});
   if (free.home() == "cpu") CHECK(refused(both, "free is", "r is"));
@@ -168,7 +167,7 @@ TEST_CASE("an argument that is the memory of what is updated is read as it was g
   Array a = Array::arange(n + 2).astype(DType::float64);
   const ct::SharedVariable s = ct::shared(a.slice(0, 2, n + 2), {.name = "s", .borrow = true});
   const Variable x = ct::dvector("x");
-  // Written in place, element i would be read again as the argument's i + 2.
+  // If the write were in place, element i would be read later as the argument's i + 2.
   const ct::Function f = ct::function({x}, ct::sum(x), {.updates = {{s, s + x}}});
   CHECK(f(a.slice(0, 0, n))[0].item<double>() == n * (n - 1) / 2.0);
   Array wanted = Array::arange(n).astype(DType::float64);
@@ -288,7 +287,7 @@ TEST_CASE("nothing is compiled in a child of fork that was forked while another 
   compiles.join();
   const auto works = [&] { return ct::function({x}, x * 5.f)(a)[0].as_double(1) == 10 ? 0 : 1; };
   CHECK(status_of_child(works) == 0);
-  const croton::base::Compilation here;  // the thread that forks is the one that goes on
+  const croton::base::Compilation here;  // the thread that forks continues
   CHECK(status_of_child(works) == 0);
 }
 

@@ -46,7 +46,7 @@ namespace {
 using Variables = std::vector<Variable>;
 using Arrays = std::vector<Array>;
 
-/// What a test that waits in vain has to end with: a failure, not a hanging program.
+/// Ends a test that waits in vain: with a failure, instead of a hanging program.
 struct Alarm {
   Alarm() { alarm(120); }
   ~Alarm() { alarm(0); }
@@ -63,7 +63,7 @@ struct Random {
   }
 };
 
-/// A callback of the host that comes back when `ready` says so, or after a long time: then the test fails.
+/// A callback of the host that returns when `ready` is true, or after a long time: then the test fails.
 ct::HostOp waits_until(std::function<bool()> ready, bool& came) {
   return ct::HostOp(
       {.name = "rendezvous",
@@ -78,7 +78,7 @@ ct::HostOp waits_until(std::function<bool()> ready, bool& came) {
        .pure = false});
 }
 
-/// Gathers what JSON has as text: names and values.
+/// Collects the text in JSON: names and values.
 void gather_strings(const nlohmann::json& json, std::set<std::string>& strings) {
   if (json.is_string()) strings.insert(json.get<std::string>());
   if (!json.is_structured()) return;
@@ -122,7 +122,7 @@ TEST_CASE("a piece waits for what it needs of other lanes", "[lanes]") {
     pieces.push_back({1, {2 * i}});
   }
   const Lanes lanes(pieces, {false, false});
-  std::vector<std::size_t> order;  // unguarded: the sanitizer sees what is not ordered
+  std::vector<std::size_t> order;  // unguarded: the sanitizer finds missing order
   lanes.run([&](std::size_t piece) { order.push_back(piece); });
   REQUIRE(order.size() == pieces.size());
   CHECK(std::ranges::is_sorted(order));
@@ -146,7 +146,7 @@ TEST_CASE("of several pieces that raise the first is told; those before it are d
     }
     REQUIRE(message == std::to_string(failing));
     for (int before = 0; before <= failing; ++before) REQUIRE(ran[static_cast<std::size_t>(before)] == 1);
-    if (failing <= 2) REQUIRE(ran[7] == 0);  // waits for 2, and lies behind 1 in its lane
+    if (failing <= 2) REQUIRE(ran[7] == 0);  // waits for 2, and comes after 1 in its lane
   }
   std::atomic<int> after{0};
   lanes.run([&](std::size_t) { ++after; });
@@ -190,7 +190,7 @@ TEST_CASE("a second caller, and a piece that runs lanes itself, do them in order
   std::barrier both(2);
   std::vector<std::size_t> inner, other;
   lanes.run([&](std::size_t piece) {
-    both.arrive_and_wait();  // the team is taken
+    both.arrive_and_wait();  // the team is busy
     if (piece == 0) lanes.run([&](std::size_t p) { inner.push_back(p); });
     if (piece == 1) std::thread([&] { lanes.run([&](std::size_t p) { other.push_back(p); }); }).join();
     both.arrive_and_wait();
@@ -239,7 +239,7 @@ TEST_CASE("lanes that compute share the pool's threads", "[lanes]") {
       CHECK(chunks[lane] == std::max(1, threads / 2));
       CHECK(sum[lane] == 100);
     }
-    std::atomic<int> later{0};  // the whole pool is there again
+    std::atomic<int> later{0};  // the whole pool is available again
     pool.parallel_for(100, 1, [&](std::int64_t, std::int64_t) { ++later; });
     CHECK(later == threads);
   }
@@ -253,13 +253,13 @@ TEST_CASE("waits are found from memory, and what is waited for already is left o
   LaneOrder order;
   order.add(0, Touches{writes(0, 100)});               // 0
   order.add(1, Touches{reads(10, 20)});                // 1: read after write
-  order.add(1, Touches{reads(50, 60)});                // 2: its lane has waited for 0
-  order.add(0, Touches{writes(90, 95)});               // 3: its own memory
+  order.add(1, Touches{reads(50, 60)});                // its lane has waited for 0
+  order.add(0, Touches{writes(90, 95)});               // its own memory
   order.add(0, Touches{writes(15, 55)});               // 4: write after reads of 1 and 2: the later one is enough
   order.add(2, Touches{writes(0, 10)});                // 5: write after write
   order.add(2, Touches{reads(0, 10), reads(15, 16)});  // 6
   order.add(1, Touches{{1, 0, 100, true}});            // 7: other memory
-  order.add(2, Touches{writes(30, 30)});               // 8: nothing
+  order.add(2, Touches{writes(30, 30)});               // an empty range
   order.add(1, Touches{reads(12, 18), writes(0, 1)});  // 9: 6 has waited for 4
   std::vector<std::vector<std::size_t>> waits;
   for (const LanePiece& piece : order.pieces()) waits.push_back(piece.waits);
@@ -314,7 +314,7 @@ TEST_CASE("lanes pay where work overlaps that is longer than waking threads", "[
   CHECK_FALSE(lanes_pay(side_by_side, {true, true}, {{1000}, {1000}}, 1, 1));
   CHECK_FALSE(lanes_pay(chain, {true, true}, {{1000}, {1000}}, 2, 2));
   CHECK_FALSE(lanes_pay(side_by_side, {true, true}, {{5}, {5}}, 2, 2));
-  // All threads work on each launch as it is: nothing is gained.
+  // All threads already work on each launch: lanes gain nothing.
   CHECK_FALSE(lanes_pay(side_by_side, {true, true}, {{0, 1000}, {0, 1000}}, 4, 4));
   CHECK(lanes_pay(side_by_side, {true, false}, {{0, 1000}, {1000}}, 4, 4));
 }
@@ -330,7 +330,7 @@ TEST_CASE("lanes in a forked child, and in the parent afterwards", "[lanes]") {
   REQUIRE(child >= 0);
   if (child == 0) {
     alarm(20);
-#ifndef __SANITIZE_THREAD__  // allows no new threads after a fork of a threaded process
+#ifndef __SANITIZE_THREAD__  // it allows no new threads after a fork of a threaded process
     overlap();
 #endif
     _exit(0);
@@ -443,7 +443,7 @@ TEST_CASE("a trace that cannot be written is an error that names the file", "[la
 
 namespace {
 
-/// Many temporaries on three devices that are sent to and fro. `places`: whether anything is asked for.
+/// Many temporaries on three devices that are sent back and forth. `places`: whether devices are chosen.
 ct::Function random_program(std::uint64_t seed, const std::vector<std::string>& devices, bool places,
                             std::vector<ct::SharedVariable>& shared) {
   Random random{seed};
@@ -462,7 +462,7 @@ ct::Function random_program(std::uint64_t seed, const std::vector<std::string>& 
     const std::string device = devices[random.below(devices.size())];
     std::optional<ct::device_scope> scope;
     if (places) scope.emplace(device);
-    // Recent ones more often, so that early temporaries end and their memory is taken again.
+    // Recent ones more often, so that early temporaries end and their memory is reused.
     const auto pick = [&] {
       const std::size_t back = std::min(random.below(8), pool.size() - 1);
       return pool[pool.size() - 1 - (random.below(4) == 0 ? random.below(pool.size()) : back)];

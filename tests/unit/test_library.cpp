@@ -1,5 +1,5 @@
-// Libraries loaded at run time: found where they are, refused where anybody could have put them, named well where they
-// are missing.
+// Libraries loaded at run time: found where they are installed, rejected where other users could have put them, with
+// clear messages if they are missing.
 #include "runtime/support/library.hpp"
 
 #include <sys/stat.h>

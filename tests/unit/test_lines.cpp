@@ -1,4 +1,4 @@
-// The lines that nodes are said to come from are those of the program that builds the graph: here, of this file.
+// The lines of nodes are those of the program that builds the graph: here, of this file.
 #include <croton/croton.hpp>
 #include <croton/nn.hpp>
 #include <croton/theano_random.hpp>
@@ -22,7 +22,7 @@ using Variables = std::vector<Variable>;
 
 namespace {
 
-/// Of all nodes that these are made of, and of default updates.
+/// The lines of all nodes of these graphs, and of default updates.
 void check_lines(Variables roots) {
   for (std::size_t known = 0; known != roots.size();) {
     known = roots.size();
@@ -43,7 +43,7 @@ void check_lines(const nn::Updates& updates) {
   check_lines(all);
 }
 
-/// Without the check a graph shows its lines; with it nodes count, too, that are made and left out of the graph.
+/// Without the check a graph shows its lines; with it, nodes that are made and not used in the graph count too.
 const std::vector<std::string> both{"verify=false", "verify=true"};
 
 Array floats(const ct::Sizes& shape) { return Array::uniform(DType::float32, shape, 1); }
@@ -81,7 +81,7 @@ TEST_CASE("loops and branches come from the lines of the caller and of the step"
 }
 
 TEST_CASE("sizes that only running a branch finds come from the line of the branch") {
-  const ct::change_flags on("verify=true");  // made when the function is
+  const ct::change_flags on("verify=true");  // when the function is made
   const Variable x = ct::fvector("x"), k = ct::lscalar("k");
   const ct::Function f = ct::function({k, x}, ct::ifelse(k, ct::nonzero(x)[0], ct::argsort(x)));
   CHECK(f(Array(std::int64_t{1}), floats({3})).only().shape(0) == 3);
@@ -104,7 +104,7 @@ TEST_CASE("known gradients and operations that are made of another come from the
 }
 
 TEST_CASE("verify_grad comes from the caller's line") {
-  // The graphs are not given away: they are under the flag `verify`.
+  // These graphs are internal: they are checked under the flag `verify`.
   const ct::change_flags on("verify=true");
   CHECK(ct::verify_grad([](const Variables& in) { return ct::exp(in[0]) * in[0]; }, {floats({3})}, 2) < 1e-4);
 }
@@ -139,11 +139,11 @@ TEST_CASE("updates of optimizers come from lines of the program") {
 }
 
 TEST_CASE("what a model computes comes from the lines of its layers and of compile") {
-  const ct::change_flags on("verify=true");  // graphs of steps are not given away
+  const ct::change_flags on("verify=true");  // graphs of steps are internal
   const auto make = [] {
     nn::Sequential model{nn::Dense(4, {.activation = "relu", .kernel_regularizer = "l1_l2", .input_shape = {3}}),
                          nn::BatchNormalization(), nn::Dropout(0.5), nn::Dense(2, {.activation = "softmax"})};
-    nn::CompileOptions options;  // with an optimizer that nobody asked for
+    nn::CompileOptions options;  // with the default optimizer
     options.loss = "sparse_categorical_crossentropy";
     options.metrics = {"accuracy"};
     model.compile(options);
@@ -194,7 +194,7 @@ TEST_CASE("with verify a node of one of the library's own lines is an error that
     CHECK_THROWS_WITH(ct::shared(floats({1}), {}, own), names_line);
     CHECK_THROWS_WITH(nn::Dense(2)(x, own), names_line);
     CHECK_THROWS_WITH(ct::exp(Operand(x, Where(header.c_str(), 7))), Contains("random.hpp:7"));
-    // The names of these folders elsewhere are the user's, and so are lines that are not known.
+    // Folders with these names elsewhere are the user's, and so are unknown lines.
     CHECK_NOTHROW(ct::exp(Operand(x, Where("/home/user/src/ops/scan.cpp", 54))));
     CHECK_NOTHROW(ct::exp(Operand(x, Where())));
   }

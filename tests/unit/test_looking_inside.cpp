@@ -1,4 +1,5 @@
-// Facts, SASS and the lines it came from. Parsers are tested on stored texts; the whole where NVRTC and nvdisasm are.
+// Facts, SASS and its source lines. Parsers are tested on stored texts; the whole path if NVRTC and nvdisasm are
+// installed.
 #include <croton/croton.hpp>
 
 #include <cstring>
@@ -22,7 +23,7 @@ namespace {
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
-/// False, with words that make ctest show the test as skipped, where a part of CUDA is not installed.
+/// False, with a message by which ctest shows the test as skipped, if a part of CUDA is not installed.
 bool have(bool (*available)(std::string*)) {
   std::string why;
   if (available(&why)) return true;
@@ -51,7 +52,7 @@ ptxas info    : Function properties for split_0053
 ptxas info    : Used 255 registers, used 1 barriers, 4096 bytes smem, 392 bytes cmem[0]
 )";
 
-// What nvdisasm 13 prints with -c -gi, shortened; the program has ten lines in front of the kernel's own.
+// Output of nvdisasm 13 with -c -gi, shortened; the program has ten lines before the kernel's own.
 constexpr std::string_view listing = R"(	.target	sm_90
 
 //--------------------- .text.k                   --------------------------
@@ -135,7 +136,7 @@ TEST_CASE("bytes that are no cubin are refused, wherever they are cut or changed
     std::vector<std::byte> changed = whole;
     changed[at] = std::byte{0xff};
     try {
-      read_cubin(changed);  // some bytes do not matter; none leads outside
+      read_cubin(changed);  // some bytes do not matter; no change causes reads out of bounds
     } catch (const croton::DeviceError&) {
     }
   }
@@ -162,7 +163,7 @@ TEST_CASE("facts of every family, and what the cubin says of them") {
           REQUIRE(at != facts.end());
           CHECK(at->registers == entry.registers);
           CHECK(at->stack_bytes == entry.frame_bytes);
-          CHECK(at->constant_bytes >= 0x160);  // what drivers reserve
+          CHECK(at->constant_bytes >= 0x160);  // reserved by drivers
           CHECK(at->registers >= 8);
         }
       }
@@ -227,7 +228,7 @@ TEST_CASE("SASS of every family, by nvdisasm", "[sass]") {
   const ct::KernelInfo row = softmax_rows().kernels("cuda:sm_90")[0];
   const std::string text = row.annotated_sass();
   CHECK(text.starts_with(row.name + ": "));
-  // Instructions stand below the line that computes the exponential, and every line of the text is there.
+  // Instructions follow the line that computes the exponential, and every line of the text is there.
   const std::size_t exponential = text.find("ct::exp("), below = text.find('\n', exponential) + 1;
   REQUIRE(exponential != text.npos);
   CHECK(text.substr(below).starts_with("      |     /*"));

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-// Each of the three needs what stands before it, as in the text of a kernel.
+// Each of the three headers needs those before it, as in the text of a kernel.
 // clang-format off
 #include "codegen_templates/cpu/device_cpu.hpp"
 #include "codegen_templates/common/numeric.cuh"
@@ -44,7 +44,7 @@ T from_bits(std::uint64_t bits) {
   return x;
 }
 
-// Equal in value, sign of zero included; all nans are one value.
+// Equal values, with the sign of zero; all nans are equal.
 template <class T>
 bool same(T a, T b) {
   return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b));
@@ -65,7 +65,7 @@ double ulps(T got, long double exact) {
     exponent = std::numeric_limits<T>::max_exponent;
   }
   const long double ulp = std::ldexp(1.0L, std::max(exponent - digits, lowest));
-  // inf stands for 2^max_exponent, as rounding sees it.
+  // inf counts as 2^max_exponent, as in rounding.
   const long double value =
       std::isinf(got) ? std::copysign(std::ldexp(1.0L, std::numeric_limits<T>::max_exponent), got) : got;
   return static_cast<double>(std::fabs(value - exact) / ulp);
@@ -73,8 +73,7 @@ double ulps(T got, long double exact) {
 
 constexpr int points = 200000;
 
-// A third of the points are random bit patterns, a third lie in [low, high], a third in [-4, 4] without most of the
-// interval's inside.
+// A third of the points are random bit patterns, a third are in [low, high], a third in [-4, 4], most of them near 0.
 template <class T>
 T point(Random& random, int i, double low, double high) {
   if (i % 3 == 0) return from_bits<T>(random.bits());
@@ -129,7 +128,7 @@ struct Unary {
   double (*of_double)(double);
   long double (*exact)(long double);
   double low, high;                // the interval where the function is interesting
-  double float_ulps, double_ulps;  // what math.cuh promises
+  double float_ulps, double_ulps;  // the guarantees of math.cuh
 };
 
 struct Binary {
@@ -162,7 +161,7 @@ using L = long double;
    float_ulps,                                                  \
    double_ulps}
 
-// The promises of math.cuh, in ULP: function, exact value, interval, float, double.
+// The guarantees of math.cuh, in ULP: function, exact value, interval, float, double.
 const Unary unary_table[] = {
     UNARY(exp, std::exp(x), -110, 92, 0.9, 0.9),
     UNARY(exp2, std::exp2(x), -152, 130, 0.9, 0.9),
@@ -503,7 +502,8 @@ TEMPLATE_TEST_CASE("integer edges are defined", "[math]", ct::i8, ct::i16, ct::i
 
 namespace {
 
-// x rounded to nearest even with so many binary digits, the last place not below 2^lowest, inf from 2^max_exponent on.
+// x rounded to nearest even with so many binary digits; the last place is at least 2^lowest, and values from
+// 2^max_exponent on are inf.
 long double rounded(long double x, int digits, int lowest, int max_exponent) {
   if (x == 0 || std::isnan(x) || std::isinf(x)) return x;
   int exponent = 0;
@@ -544,7 +544,7 @@ TEMPLATE_TEST_CASE("16-bit floats convert exactly, round to even and come back",
     const Half back = ct::from_float<Half>(wide);
     wrong += std::isnan(wide) ? !std::isnan(ct::to_float(back)) : back.bits != half.bits;
     if (std::isnan(exact) || std::isinf(exact)) continue;
-    // The middle between this value and the next, and its neighbours in float and in double.
+    // The midpoint between this value and the next one, and its neighbours in float and in double.
     const std::uint32_t next_bits = bits + 1;
     const long double next = (next_bits & 0x7fff) == (std::is_same_v<Half, ct::f16> ? 0x7c00 : 0x7f80)
                                  ? std::copysign(std::ldexp(1.0L, std::is_same_v<Half, ct::f16> ? 16 : 128), exact)
@@ -573,7 +573,7 @@ TEMPLATE_TEST_CASE("16-bit floats convert exactly, round to even and come back",
     const auto narrow = static_cast<ct::u32>(integer);
     wrong += static_cast<long double>(ct::to_float(ct::cast<Half>(narrow))) != rounded<Half>(static_cast<L>(narrow));
   }
-  // 2^24 + 2^16 + 1: in float it would be the middle of two bf16, and round down.
+  // 2^24 + 2^16 + 1: in float it would be the midpoint of two bf16, and round down.
   wrong += static_cast<long double>(ct::to_float(ct::cast<Half>(ct::i32(16842753)))) != rounded<Half>(16842753.0L);
   CHECK(wrong == 0);
   CHECK(same(ct::to_float(ct::inf<Half>()), std::numeric_limits<float>::infinity()));

@@ -16,7 +16,7 @@ namespace base = croton::base;
 
 namespace {
 
-/// Sets the limit of kept blocks for a test, and what it was after it.
+/// Sets the limit of kept blocks for a test, and restores it.
 class KeepLimit {
  public:
   explicit KeepLimit(std::size_t bytes) : before_(base::memory_counters().keep_limit) {

@@ -1,4 +1,4 @@
-// The program that the project starts from: a multilayer perceptron, its gradients and its updates, in one function.
+// The project's first program: a multilayer perceptron, its gradients and its updates, in one function.
 #include <croton/croton.hpp>
 
 #include <cmath>
@@ -55,10 +55,10 @@ TEST_CASE("a training step is 8 products and at most 7 kernels, none of which on
   CHECK(kernels.size() <= 7);
   for (const ct::KernelInfo& kernel : kernels) {
     INFO(kernel.expression);
-    // A kernel that computes has at least one line that applies an op.
+    // A kernel that computes has at least one line with an op.
     CHECK(kernel.expression.find('(', kernel.expression.find('\n')) != std::string::npos);
   }
-  // The three updates are added to the weights by their products: no gradient is stored.
+  // The three updates are added to the weights by products: no gradient is stored.
   const std::string plan = mlp.train.plan();
   CHECK(plan.find("-- commit") != std::string::npos);
   std::size_t in_place = 0;
@@ -80,8 +80,8 @@ TEST_CASE("training lowers the loss, and compiled code, simulated CUDA and the r
   CHECK(losses[0].back() < losses[0].front());
   CHECK(losses[0][0] == losses[1][0]);  // the same text, the same bits
   for (std::size_t step = 0; step < 10; ++step) {
-    // Later: on the simulated GPU weights that stay on the host are updated by a product and a difference, not by one
-    // product.
+    // Later, on the simulated GPU: weights that remain on the host are updated by a product and a difference, not by
+    // one product.
     CHECK(losses[0][step] == Approx(losses[1][step]).epsilon(1e-6));
     for (std::size_t other = 2; other < losses.size(); ++other)
       CHECK(losses[0][step] == Approx(losses[other][step]).epsilon(1e-4));
@@ -99,11 +99,11 @@ TEST_CASE("the flag alone moves training to a device") {
   const Mlp mlp = small();
   for (int step = 0; step < 10; ++step) there.push_back(mlp.train(x, y).item<double>());
   CHECK(mlp.train.devices() == std::vector<std::string>{"cuda0"});
-  // The kernels' sums are in one order everywhere and the products are the host's library's, so the bits are equal; a
-  // GPU's own products would differ by rounding.
+  // The kernels' sums have one order everywhere and the products are those of the host's library, so the bits are
+  // equal; a GPU's own products would differ by rounding.
   for (std::size_t i = 0; i < host.size(); ++i) CHECK(there[i] == Approx(host[i]).epsilon(1e-6));
   CHECK(there.back() < there.front());
-  // Parameters never leave: two arguments are sent, and the loss comes back.
+  // Parameters are never transferred: two arguments are sent, and the loss is returned.
   CHECK(mlp.train.transfers().size() == 3);
   for (const auto& w : {mlp.w1, mlp.w2, mlp.w3}) CHECK(w.home() == "cuda0");
 
@@ -112,7 +112,7 @@ TEST_CASE("the flag alone moves training to a device") {
     const Array batch = Array::normal(DType::float32, {n, 20}, static_cast<unsigned>(n));
     mlp.train(batch, labels(n, 7));
   }
-  CHECK(mlp.train.counts().compiled <= compiled + 3);  // small products have kernels of their own
+  CHECK(mlp.train.counts().compiled <= compiled + 3);  // small products have separate kernels
 
   const Array before = mlp.w1.get_value();
   Array wrong = labels(50, 7);
@@ -170,8 +170,8 @@ TEST_CASE("every CUDA text of the program is accepted by NVRTC") {
 }
 
 TEST_CASE("the loss path of the Theano program") {
-  // NumPy's seed 0, then X, y, w1, w2, w3 in this order; the first losses as an independent float32 NumPy run gives
-  // them.
+  // NumPy's seed 0, then X, y, w1, w2, w3 in this order; the first losses are from an independent run in float32 with
+  // NumPy.
   LegacyRandom numbers(0);
   const auto matrix = [&](int m, int n) {
     Array a = Array::empty(DType::float32, {m, n});

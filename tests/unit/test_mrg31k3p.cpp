@@ -34,7 +34,7 @@ std::uint64_t fingerprint(const Array& array, std::uint64_t result = 0) {
   return result;
 }
 
-/// What the first draw of a program gets.
+/// The arguments of a program's first draw.
 Array first_streams(Mrg31k3p generator, const Sizes& shape) { return generator.streams(mrg_stream_count(shape)); }
 
 Array matrix(const std::vector<std::int32_t>& values) {
@@ -44,7 +44,7 @@ Array matrix(const std::vector<std::int32_t>& values) {
 struct Expected {
   std::vector<std::int64_t> seed;
   DType dtype;
-  std::vector<double> numbers;  ///< of two calls of a function that draws three
+  std::vector<double> numbers;  ///< from two calls of a function that draws three
 };
 
 const Expected first_numbers[] = {

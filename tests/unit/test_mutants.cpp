@@ -1,8 +1,8 @@
-// Are the templates tested well enough, and does the simulator find errors in them? Each template is broken in one
-// place after another, by rules (a bound shifted, a constant changed, a statement or a start value dropped, an index or
-// an operator replaced by another), programs that use it are run in the simulator, and their results compared with
-// those of the correct template. A broken template that runs without a report and gives the same bits has survived. The
-// survivors that are equivalent are listed below, with the reason; of all others, 95 % must be caught.
+// Checks whether the templates are tested well enough, and whether the simulator finds errors in them. Each template is
+// broken in one place at a time, by rules (a bound shifted, a constant changed, a statement or a start value dropped,
+// an index or an operator replaced by another), programs that use it are run in the simulator, and their results
+// compared with those of the correct template. A broken template that runs without a report and gives the same bits has
+// survived. The survivors that are equivalent are listed below, with the reason; of all others, 95 % must be caught.
 #include <croton/croton.hpp>
 
 #include <algorithm>
@@ -25,10 +25,10 @@ using ct::DType;
 
 namespace {
 
-// ---- What breaks a template
+// ---- How a template is broken
 
 struct Mutant {
-  std::string line;  // what the line was, and what it is now
+  std::string line;  // the original line, and the changed one
   std::string broken;
   std::string text;  // of the whole file
 
@@ -115,7 +115,7 @@ std::vector<std::string> broken_forms(const std::string& line) {
     }
   };
   for (const Rule& rule : rules) {
-    const bool declares = line.starts_with("constexpr");  // constants are changed by their numbers
+    const bool declares = line.starts_with("constexpr");  // constants are changed by changing their numbers
     if (declares && std::string(rule.pattern).find("elements") != std::string::npos) continue;
     if (declares && (std::string(rule.pattern).find("lanes") != std::string::npos ||
                      std::string(rule.pattern).find("tile") != std::string::npos))
@@ -180,8 +180,8 @@ std::vector<Program> pointwise_programs() {
           program(ct::function({m}, ct::transpose(m) * 2), {numbers({30, 41})})};
 }
 
-// Tiles at the edges of a matrix and, with the 8 blocks of the simulated schedule, several tiles a block. No axis is so
-// short that a mutant counts no tiles along it and divides by that.
+// Tiles at the edges of a matrix and, with the 8 blocks of the simulated schedule, several tiles per block. No axis is
+// so short that a mutant has 0 tiles along it and divides by that.
 std::vector<Program> tile_programs() {
   const auto m = ct::matrix("m");
   const auto t = ct::tensor3("t");
@@ -191,7 +191,7 @@ std::vector<Program> tile_programs() {
           program(ct::function({t}, ct::transpose(t, {0, 2, 1}) * 2), {numbers({2, 75, 66})})};
 }
 
-// All lanes of a warp need what it has reduced.
+// All lanes of a warp need its reduced value.
 Program everywhere(const ct::Variable& of_rows, const ct::Variable& m, const Array& input) {
   const auto column = ct::transpose(ct::transpose(m) + ct::cast(of_rows, DType::float32));
   return program(ct::function({m}, {of_rows, column}), {input});
@@ -289,7 +289,7 @@ Fate fate_of(const std::vector<Program>& programs, const std::vector<std::vector
   return Fate::survived;
 }
 
-// ---- What computes the same
+// ---- Equivalent mutants
 
 struct Equivalent {
   const char* name;  // as Mutant::name gives it, or its beginning

@@ -19,7 +19,7 @@ namespace {
 constexpr float infinite = std::numeric_limits<float>::infinity();
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
-/// What the call raises.
+/// The message of the call's error.
 template <class... A>
 std::string message(const ct::Function& f, const A&... arguments) {
   try {
@@ -237,7 +237,7 @@ TEST_CASE("what the program has dealt with is not named for what it has not") {
   const auto f = ct::function({x, y}, {dealt_with, missed});
   CHECK(message(f, Array{-1.f, 2.f}, Array(1.f)) == "nothing was raised");
   CHECK_THAT(message(f, Array{-1.f, 2.f}, Array(-1.f)), contains("log (" + at + ") made 1 nan of 1 element"));
-  // Both on one line, and the results are of neither line.
+  // Both are on one line, which is not the line of the results.
   const auto z = dealt_with + missed;
   CHECK_THAT(message(ct::function({x, y}, ct::exp(z) * 2), Array{-1.f, 2.f}, Array(-1.f)),
              contains("log (" + at + ") made 1 nan"));

@@ -20,7 +20,7 @@ std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value)
 std::uint64_t bits_of(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 std::uint64_t bits_of(std::uint32_t value) { return value; }
 
-/// As fingerprint() of make_numpy_random.py.
+/// The same as fingerprint() of make_numpy_random.py.
 template <class T>
 std::uint64_t fingerprint(std::span<const T> values) {
   std::uint64_t result = 0;
@@ -115,7 +115,7 @@ TEST_CASE("draws of all methods, one after the other, are NumPy's", "[numpy_rand
 
 TEST_CASE("a generator goes on from its state", "[numpy_random]") {
   NumpyRandom random(2024);
-  for (const NumpyDraw& draw : expected_draws) {  // saved and loaded before each draw, a kept normal number too
+  for (const NumpyDraw& draw : expected_draws) {  // saved and loaded before each draw, also with a spare normal number
     random = NumpyRandom::from_state(random.state());
     draw_numbers(random, draw);
     draw_integers(random, draw);
@@ -205,7 +205,7 @@ TEST_CASE("what NumPy's generator does not take", "[numpy_random]") {
   CHECK_THROWS_AS(random.choice(2, 1, true, Array{nan, 1.0}), ValueError);
   CHECK_THROWS_AS(random.choice(6, 4, false, Array(holes)), ValueError);  // three above 0
   CHECK(random.choice(0, 0).size() == 0);
-  CHECK(random.state().same_bits(NumpyRandom(1).state()));  // a mistake leaves the stream where it was
+  CHECK(random.state().same_bits(NumpyRandom(1).state()));  // an error does not advance the stream
 }
 
 TEST_CASE("states that are none are refused", "[numpy_random]") {
@@ -229,5 +229,5 @@ TEST_CASE("states that are none are refused", "[numpy_random]") {
   infinite.at<std::uint32_t>(627) = 0x7FF00000;
   CHECK(message(infinite).ends_with("this one keeps the normal number inf"));
   CHECK(message(changed(624, 0)).empty());
-  CHECK(message(changed(627, 0x7FF00000)).empty());  // not kept, so not looked at
+  CHECK(message(changed(627, 0x7FF00000)).empty());  // not kept, so not checked
 }

@@ -1,4 +1,4 @@
-// NVRTC: no GPU is needed, but the library is. Where it is missing, the tests check that its absence is explained.
+// NVRTC: no GPU is needed, but the library is. If it is missing, the tests check the message.
 #include "runtime/cuda/libraries/nvrtc.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ extern "C" __global__ void scale(float* x, float factor, int n) {
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
-// False, after checking the explanation, where there is no NVRTC.
+// False, after checking the message, if there is no NVRTC.
 bool have_nvrtc() {
   std::string why;
   if (Nvrtc::available(&why)) return true;

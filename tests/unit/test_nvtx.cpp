@@ -12,7 +12,7 @@ namespace ct = croton;
 
 namespace {
 
-std::string told() {
+std::string recorded() {
   void* library = dlopen(std::getenv("NVTX_INJECTION64_PATH"), RTLD_NOLOAD | RTLD_NOW);
   if (library == nullptr) return "not loaded";
   auto* log = reinterpret_cast<const char* (*)()>(dlsym(library, "fake_nvtx_log"));
@@ -33,16 +33,16 @@ TEST_CASE("calls are ranges for a profiler", "[nvtx]") {
     return;
   }
   REQUIRE(std::getenv("NVTX_INJECTION64_PATH") != nullptr);
-  CHECK(told() == "not loaded");
+  CHECK(recorded() == "not loaded");
   const std::string once = "domain Croton\npush forward\npush " + f.kernels("cpu")[0].name + "\npop\npop\n";
   {
     const ct::change_flags on("nvtx=true");
     call();
-    CHECK(told() == once);
+    CHECK(recorded() == once);
     const ct::Variable y = ct::iscalar("y");
     const ct::Function g = ct::function({x, y}, x[y], {.name = "take"});
     CHECK_THROWS_AS(g(ct::Array::zeros(ct::DType::float32, {3}), 7), ct::Error);
   }
   call();
-  CHECK(told() == once + "push take\npop\n");  // the index is refused before a kernel runs
+  CHECK(recorded() == once + "push take\npop\n");  // the index is rejected before a kernel runs
 }

@@ -1,4 +1,4 @@
-// The choice of OpenBLAS's kernels on an unknown processor, with a stand-in for the library.
+// The choice of OpenBLAS's kernels on an unknown processor, with a substitute for the library.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ using croton::runtime::cpu::VectorWidth;
 using croton::runtime::cpu::WithVariable;
 using croton::test::TemporaryFolder;
 
-/// Sets or, with no value, removes an environment variable, and puts back what was there.
+/// Sets or, with no value, removes an environment variable, and restores it.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) {
@@ -43,7 +43,7 @@ class Variable {
   std::optional<std::string> before_;
 };
 
-/// A copy of the stand-in of its own: a library that was used once stays in the process.
+/// A separate copy of the substitute: a library that was used once remains in the process.
 class Library {
  public:
   Library() { std::filesystem::copy_file(CROTON_FAKE_OPENBLAS, path_); }

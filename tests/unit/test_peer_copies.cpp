@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t count = 1000, bytes = count * sizeof(float);
 
-/// Memory of a device, of one number in all places.
+/// Memory of a device with one number everywhere.
 struct Piece {
   Device& device;
   std::shared_ptr<void> memory = device.allocate(bytes);
@@ -36,7 +36,7 @@ struct Piece {
     device.copy_in(memory.get(), all.data(), bytes);
   }
   void copy_from(const Piece& other) { device.copy_from(other.device, memory.get(), other.memory.get(), bytes); }
-  /// Or -1 where they are not all the same.
+  /// The number, or -1 if they are not all equal.
   float read() const {
     std::vector<float> all(count);
     device.copy_out(all.data(), memory.get(), bytes);
@@ -80,17 +80,17 @@ TEST_CASE("what lies at the source of a copy is kept until it has run, and so is
     {
       Piece source(first, 1);
       to.copy_from(source);
-      source.write(7);  // behind the copy
+      source.write(7);  // after the copy
       again.copy_from(source);
     }  // and ends
-    Piece fresh(first, 9);  // perhaps where it was
+    Piece fresh(first, 9);  // perhaps at the same address
     CHECK(to.read() == 1);
     CHECK(again.read() == 7);
-    // To and fro, by places that are read and written in between.
+    // Back and forth, with memory that is read and written in between.
     Piece a(first, 10), b(second, 20), kept(second);
     kept.copy_from(a);
     a.copy_from(b);     // not before a is read
-    b.copy_from(kept);  // not before b is read, nor before it is there
+    b.copy_from(kept);  // not before b is read, nor before it is complete
     CHECK(a.read() == 20);
     CHECK(b.read() == 10);
     {
@@ -131,11 +131,11 @@ TEST_CASE("every call of the driver for a copy from another GPU made to fail cha
     const auto prepare = [&] {
       source.write(1);
       to.write(2);
-      to.copy_from(source);  // nobody waits for it
+      to.copy_from(source);  // nothing waits for it
     };
     const auto work = [&] {
-      to.copy_from(source);          // over what the last one brought
-      source.copy_from(from_there);  // over what is still being read
+      to.copy_from(source);          // overwrites the result of the last one
+      source.copy_from(from_there);  // overwrites memory that is still being read
     };
     prepare();
     const long long before = gpus.cuda().calls(entry);

@@ -1,4 +1,4 @@
-// Plans: sizes that are found by computing, launches of several kernels, schedules, products by generated kernels.
+// Plans: computed sizes, launches of several kernels, schedules, products by generated kernels.
 #include <croton/croton.hpp>
 
 #include "backends.hpp"
@@ -26,7 +26,7 @@ Array numbers(std::int64_t n) { return Array::arange(n).astype(DType::float32); 
 
 }  // namespace
 
-// ---- sizes found by computing ----
+// ---- computed sizes ----
 
 TEST_CASE("a size that is found by computing ends a segment") {
   const std::string mode = GENERATE(from_range(croton_test::backends()));
@@ -101,7 +101,7 @@ TEST_CASE("an index that is found by computing is checked") {
   CHECK(f(Array{1.f, 0.f, 0.f}).only().item<float>() == 0);
   CHECK(w.get_value().item<float>() == 1);
   CHECK_THROWS_AS(f(Array{1.f, 1.f, 1.f}), ct::IndexError);
-  CHECK(w.get_value().item<float>() == 1);  // a call that fails has changed nothing
+  CHECK(w.get_value().item<float>() == 1);  // a failing call changes nothing
 }
 
 TEST_CASE("a size that must fit one found by computing is checked") {
@@ -191,7 +191,7 @@ TEST_CASE("the updates of all parameters are one launch") {
   const std::string plan = adam.step.plan();
   INFO(plan);
   CHECK(count_of(plan, "one launch of 4 kernels") ==
-        1);  // the fifth, a scalar, is part of the kernel that finds the loss
+        1);  // the fifth, a scalar, is part of the kernel that computes the loss
   const auto kernels = adam.step.kernels("cuda:sm_90");
   const ct::KernelInfo& group = kernels.back();
   CHECK(group.name.starts_with("group_"));
@@ -314,17 +314,17 @@ TEST_CASE("skinny products are generated kernels, in every order of their operan
           exact += term;
           size += std::abs(term);
         }
-        // A pairwise sum in float32 loses about log2(k) roundings of the sum of magnitudes; 32 lanes and blocks are
-        // well below 64.
+        // A pairwise sum in float32 loses about log2(k) roundings of the sum of magnitudes; with 32 lanes and blocks
+        // this is well below 64.
         CHECK(std::abs(r.at<float>(i, j) - exact) <= 64 * 6e-8 * size);
       }
     }
   }
-  // Only two columns that lie side by side, walked across, and their mirror image are left to a library.
+  // A library computes only products with two adjacent columns, read across, and their mirror image.
   CHECK(f.counts().products == (left == right ? 1 : 0));
 }
 
-// ---- what once went wrong ----
+// ---- former bugs ----
 
 TEST_CASE("the size of a shared variable that equals a computed one", "[plan]") {
   const std::string mode = GENERATE(from_range(croton_test::backends()));

@@ -1,4 +1,4 @@
-// Plans are verified by their promises: the planner's pass, and each way of breaking one is found, by name.
+// The verifier of plans: the planner's plans pass, and each violation of an invariant is found, by name.
 #include <croton/croton.hpp>
 
 #include <algorithm>
@@ -60,14 +60,14 @@ Planned updates() {
                   .where = {}});
 }
 
-/// Products with an elementwise kernel between them, in place of the first one's result.
+/// Products with an elementwise kernel between them, in the memory of the first one's result.
 Planned products() {
   const auto x = ct::matrix("x"), y = ct::matrix("y");
   return planned(
       {.inputs = {x, y}, .outputs = {ct::dot(ct::tanh(ct::dot(x, y)), y)}, .updates = {}, .givens = {}, .where = {}});
 }
 
-/// A size that is found by computing.
+/// A computed size.
 Planned segments() {
   const auto x = ct::vector("x");
   const auto n = ct::sum(ct::cast(x > 0, DType::int64));
@@ -78,7 +78,7 @@ Planned segments() {
                   .where = {}});
 }
 
-/// A kernel that reads a product's result twice, once turned.
+/// A kernel that reads a product's result twice, once transposed.
 Planned transposed() {
   const auto x = ct::variable(ct::Type{DType::float32, {4, 4}}, "x");
   const auto product = ct::dot(x, x);
@@ -96,7 +96,7 @@ Planned on_device() {
                  ct::base::parse_device("cuda0").place());
 }
 
-/// A sort, which has memory to work in.
+/// A sort, which has scratch memory.
 Planned routine() {
   const auto x = ct::vector("x");
   return planned({.inputs = {x}, .outputs = {ct::sort(x) * 2}, .updates = {}, .givens = {}, .where = {}});
@@ -187,7 +187,7 @@ const std::vector<Breakage>& breakages() {
          std::swap(shares[0]->in_place_of, shares[1]->in_place_of);
        }},
       {"writes over", products,
-       [](Plan& p) {  // the first product's result is read again, after what is in its memory now
+       [](Plan& p) {  // the first product's result is read again, after its memory was reused
          p.steps.back().generated_reads.push_back({first(p, shares_memory).in_place_of});
        }},
       {"whose other elements it still reads", transposed,

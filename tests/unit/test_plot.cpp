@@ -1,4 +1,4 @@
-// Plots as SVG text: their contents, and that any numbers and texts give a picture.
+// Plots as SVG text: their contents, and that all numbers and texts give a picture.
 #include <croton/error.hpp>
 #include <croton/plot.hpp>
 
@@ -25,7 +25,7 @@ std::size_t count(std::string_view text, std::string_view part) {
   return found;
 }
 
-/// Every tag is closed, in order, and no number is one that SVG lacks.
+/// Every tag is closed, in order, and no number has a form that SVG lacks.
 void check_well_formed(std::string_view svg) {
   std::vector<std::string_view> open;
   for (std::size_t at = svg.find('<'); at != svg.npos; at = svg.find('<', at)) {

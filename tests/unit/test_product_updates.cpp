@@ -19,7 +19,7 @@ constexpr std::int64_t batch = 6, inputs = 9, outputs = 7;
 
 Array reals(const ct::Sizes& shape, std::uint64_t seed) { return Array::uniform(DType::float32, shape, seed, -1, 1); }
 
-/// A step of learning, in terms of the weights, two batches and their gradients, and the rate.
+/// A learning step, in terms of the weights, two batches and their gradients, and the rate.
 struct Rule {
   std::string name;
   std::function<Variable(const Variable& w, const Variables& x, const Variables& g, const Variable& rate)> next;
@@ -48,7 +48,7 @@ const std::vector<Rule> rules = {
        return 0.5 * w + rate * rate * (-gradient(x[0], g[0])) + gradient(x[1], g[1]) * 0.125;
      },
      2, true},
-    // The scaled side is the left one, below its view: the right one is what is given.
+    // The scaled side is the left one, below its view: the right one is unscaled.
     {"a factor on the left",
      [](const auto& w, const auto& x, const auto& g, const auto& rate) {
        return w - rate * ct::dot(ct::transpose(ct::exp(x[0])), g[0]);
@@ -74,7 +74,7 @@ struct Step {
   ct::Function f;
 };
 
-/// Also gives a product that reads the weights, so that these must not be overwritten before.
+/// Also returns a product that reads the weights, so that these must not be overwritten before.
 Step step_of(const Rule& rule) {
   Step step;
   step.w = ct::shared(reals({inputs, outputs}, 1), {.name = "w"});
@@ -117,13 +117,13 @@ TEST_CASE("an update that is products writes them over the variable") {
     const ct::change_flags flags(backend + (ieee ? ",special_values=ieee" : ""));
     const Step step = step_of(rule);
     const std::vector<Array> got = run(step);
-    // Sums of at most 6 terms, and the weights behind two steps: a few roundings of float32.
+    // Sums of at most 6 terms, and the weights after two steps: a few roundings of float32.
     for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i].all_close(wanted[i], 1e-5, 1e-5));
-    if (backend != "mode=run" && backend != device) continue;  // elsewhere the weights are not where they are updated
+    if (backend != "mode=run" && backend != device) continue;  // else the weights are elsewhere
     const int folded = ieee && rule.needs_special_values ? 0 : rule.folded;
     const std::string plan = step.f.plan();
     INFO(plan);
-    // "b7 = -1 b2^T b3 + 1 b4", behind the commit point, with nothing new in memory.
+    // "b7 = -1 b2^T b3 + 1 b4", after the commit point, without new memory.
     const std::string last = plan.substr(plan.find("-- commit"));
     CHECK(count(last, " + ") == static_cast<std::size_t>(folded));
     CHECK(count(plan, "in place of b5") >= static_cast<std::size_t>(folded));

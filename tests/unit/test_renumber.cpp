@@ -73,7 +73,7 @@ TEST_CASE("a row by number: positions count from the end too, and one outside is
 
 TEST_CASE("a loop that runs over a batch and is given its number") {
   const ct::change_flags flags(GENERATE(from_range(croton_test::backends())));
-  const bool calls_back = GENERATE(false, true);  // a callback is a step of its own, which the host runs
+  const bool calls_back = GENERATE(false, true);  // a callback is a separate step, which the host runs
   const ct::HostOp half(
       {.name = "half",
        .results = [](const Variables&) { return Results{{DType::float32, {}}}; },

@@ -1,4 +1,5 @@
-// Large graphs: every stage is a loop over nodes, so that time grows with their number and no stack with their depth.
+// Large graphs: every stage is a loop over nodes, so that time is linear in their number and the stack does not grow
+// with their depth.
 #include <croton/croton.hpp>
 
 #include <chrono>
@@ -10,7 +11,7 @@ using ct::Array;
 
 namespace {
 
-/// Nodes of which each uses the one before it and one of the last fifty.
+/// Nodes, each of which uses the previous one and one of the last fifty.
 ct::Variable fan_out(const ct::Variable& x, int nodes) {
   std::vector<ct::Variable> pool{x, x * 1.0001};
   for (int i = 0; i < nodes; ++i) {
@@ -37,7 +38,7 @@ TEST_CASE("100,000 nodes with fan-out become text in time that grows with their 
   compile_seconds(1000);
   const double tenth = compile_seconds(10'000), whole = compile_seconds(100'000);
   CAPTURE(tenth, whole);
-  // Ten times the nodes: quadratic work would be a hundred times. The margin is for a busy machine.
+  // Ten times the nodes: quadratic work would take a hundred times as long. The margin is for a busy machine.
   CHECK(whole < 40 * tenth);
 }
 

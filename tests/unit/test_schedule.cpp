@@ -1,4 +1,4 @@
-// Overrides of schedules: for all kernels, a family, one kernel. Results never change by them.
+// Overrides of schedules: for all kernels, a family, one kernel. They never change results.
 #include <croton/croton.hpp>
 
 #include "catch.hpp"
@@ -88,7 +88,7 @@ TEST_CASE("how a GPU runs a loop is chosen by what a step has to do") {
   CHECK(choose({.elements = 16385, .barriers = 2, .why_not_partitioned = together}).form == LoopForm::grid);
   CHECK(choose({.elements = 16385, .barriers = 3, .why_not_partitioned = together}).form == LoopForm::rows);
   CHECK(choose({.elements = 100'000, .barriers = 2, .why_not_partitioned = together}, false).form == LoopForm::rows);
-  // A step that is long for one block, and that all of them cannot have.
+  // A step that is long for one block; in some cases all blocks together cannot run it.
   const LoopWork large{.elements = 300'000, .barriers = 50, .why_not_partitioned = together};
   CHECK(choose(large).form == LoopForm::grid);
   CHECK(choose(large, false).why == together + ", a step is long, and blocks cannot wait for each other here");
@@ -96,7 +96,7 @@ TEST_CASE("how a GPU runs a loop is chosen by what a step has to do") {
   product.why_not_grid = "its product is large";
   CHECK(choose(product).form == LoopForm::steps);
   CHECK(choose(product).why == together + ", a step is long, and its product is large");
-  // Rows of their own: only few that are long gain from more blocks.
+  // Separate rows: only few and long ones gain from more blocks.
   CHECK(choose({.elements = 1'000'000, .partitioned = true, .blocks = 132}).form == LoopForm::rows);
   CHECK(choose({.elements = 1'000'000, .partitioned = true, .blocks = 2}).form == LoopForm::grid);
   CHECK(choose({.elements = 10, .partitioned = true, .blocks = 2, .why_not_rows = "x"}).form == LoopForm::grid);

@@ -65,7 +65,7 @@ TEST_CASE("whole constants take the smallest dtype, real ones floatX", "[semanti
   CHECK((f32 + 0.5).dtype() == DType::float32);  // exact in float32
   CHECK((f32 + 0.1).dtype() == DType::float64);
   CHECK(ct::vector().dtype() == DType::float64);
-  CHECK(f32.dtype() == DType::float32);  // a flag changes nothing that was made before
+  CHECK(f32.dtype() == DType::float32);  // a flag does not change existing variables
 }
 
 TEST_CASE("types of functions, quotients and reductions", "[semantics]") {
@@ -296,7 +296,7 @@ TEST_CASE("updates see old values", "[semantics]") {
   CHECK(both().item<float>() == 6);
   CHECK(v.get_value().equals(Array{2.f, 4.f, 6.f}));
   CHECK(w.get_value().equals(Array{1.f, 2.f, 3.f}));
-  const auto shift = ct::function({}, v[0], {.updates = {{v, v[ct::slice({}, {}, -1)]}}});  // reads where it writes
+  const auto shift = ct::function({}, v[0], {.updates = {{v, v[ct::slice({}, {}, -1)]}}});  // an overlap
   CHECK(shift().item<float>() == 2);
   CHECK(v.get_value().equals(Array{6.f, 4.f, 2.f}));
   const auto grows = ct::function({}, v.size(), {.updates = {{v, ct::reshape(ct::alloc(v, {2, v.size()}), {-1})}}});
@@ -313,7 +313,7 @@ TEST_CASE("what updates refuse", "[semantics]") {
   CHECK_THROWS_AS(ct::function({x}, none, {.updates = {{x, x + 1}}}), ct::TypeError);
   CHECK_THROWS_AS(ct::function({}, none, {.updates = {{s, ct::cast(s, DType::float64)}}}), ct::TypeError);
   CHECK_THROWS_AS(ct::function({}, none, {.updates = {{d, ct::cast(d, DType::float32)}}}),
-                  ct::TypeError);  // not cast upwards either
+                  ct::TypeError);  // a wider dtype is not accepted either
   CHECK_THROWS_AS(ct::function({}, none, {.updates = {{s, ct::sum(s)}}}), ct::TypeError);
   CHECK_THAT(
       message_of<ct::TypeError>([&] { ct::function({}, none, {.updates = {{s, ct::cast(s, DType::float64)}}}); }),
@@ -343,11 +343,11 @@ TEST_CASE("default updates: only of what is used", "[semantics]") {
   auto count = ct::shared(Array(0.f), {.name = "count"});
   count.set_default_update(count + 1);
   const Variable twice = count * 2, x = ct::scalar("x");
-  ct::function({twice}, twice + 1)(7.f);  // behind an input
+  ct::function({twice}, twice + 1)(7.f);  // given for an inner variable
   CHECK(count.get_value().item<float>() == 0);
   ct::function({x}, twice + 1, {.givens = {{count, x}}})(7.f);  // replaced
   CHECK(count.get_value().item<float>() == 0);
-  ct::function({}, x + 1, {.givens = {{x, twice}}})();  // used by what stands in
+  ct::function({}, x + 1, {.givens = {{x, twice}}})();  // used by the replacement
   CHECK(count.get_value().item<float>() == 1);
 }
 
@@ -356,10 +356,10 @@ TEST_CASE("givens", "[semantics]") {
   const auto x = ct::vector("x"), y = ct::vector("y"), z = ct::vector("z");
   const auto s = ct::shared(Array{1.f, 2.f}, {.name = "s"});
   CHECK(ct::function({y}, x * 2, {.givens = {{x, y + 1}}})(Array{1.f}).only().equals(Array{4.f}));
-  const auto f = ct::function({x}, s * 2, {.givens = {{s, x}}});  // a shared variable gives way to an input
+  const auto f = ct::function({x}, s * 2, {.givens = {{s, x}}});  // an input replaces a shared variable
   CHECK(f(Array{5.f}).only().equals(Array{10.f}));
   CHECK(s.get_value().equals(Array{1.f, 2.f}));
-  const auto inner = x + y;  // simultaneously, and of something inside
+  const auto inner = x + y;  // simultaneously, and with an inner variable
   CHECK(ct::function({z}, inner * 3, {.givens = {{inner, z}}})(Array{2.f}).only().equals(Array{6.f}));
   CHECK(ct::function({x, y}, z * x, {.givens = {{z, x - y}}})(Array{5.f}, Array{2.f}).only().equals(Array{15.f}));
   CHECK_THROWS_AS(ct::function({x}, x, {.givens = {{x, y}}}), ct::ValueError);
@@ -380,19 +380,19 @@ TEST_CASE("the three states of casting", "[semantics]") {
     in.allow_downcast = downcast;
     return ct::function({in}, v * 1);
   };
-  // Absent: what loses nothing, and numbers that fit.
+  // Absent: lossless conversions, and numbers that fit.
   CHECK(with(x, {})(Array{std::int8_t{1}}).only().equals(Array{1.f}));
   CHECK_THROWS_AS(with(x, {})(Array{1.0}), ct::TypeError);
-  CHECK_THROWS_AS(with(i, {})(Array{std::int64_t{1}}), ct::TypeError);  // though the value fits
+  CHECK_THROWS_AS(with(i, {})(Array{std::int64_t{1}}), ct::TypeError);  // although the value fits
   CHECK(with(s, {})(0.1).item<float>() == 0.1f);
   CHECK(with(b, {})(100).item<std::int8_t>() == 100);
   CHECK_THROWS_AS(with(b, {})(300), ct::TypeError);
   {
     const auto f = with(s, {});
     const ct::change_flags flags("floatX=float64");
-    CHECK_THROWS_AS(f(0.1), ct::TypeError);  // a C++ double is taken only while floatX is float32
+    CHECK_THROWS_AS(f(0.1), ct::TypeError);  // a C++ double is accepted only while floatX is float32
   }
-  // false: no number that loses something.
+  // false: no number that loses precision.
   CHECK_THROWS_AS(with(s, false)(0.1), ct::TypeError);
   CHECK(with(b, false)(100).item<std::int8_t>() == 100);
   CHECK_THROWS_AS(with(b, false)(300), ct::TypeError);
@@ -480,7 +480,7 @@ TEST_CASE("outputs share memory with nothing", "[semantics]") {
   CHECK(second[0].equals(input));
   CHECK(second[2].equals(Array{1.f, 2.f, 3.f}));
   CHECK(second[5].equals(Array{7.f, 8.f, 9.f}));
-  // A later call leaves the arrays of an earlier one alone.
+  // A later call does not change the arrays of an earlier one.
   const Array kept = second[4].copy();
   f(Array{0.f, 0.f, 0.f});
   CHECK(second[4].equals(kept));
@@ -499,7 +499,7 @@ TEST_CASE("shared variables copy in and out", "[semantics]") {
   CHECK(s.get_value().equals(Array{9.f, 2.f}));
   CHECK(t.get_value().equals(Array{1.f, 2.f}));
   const auto copy =
-      ct::function({}, std::vector<Variable>{}, {.updates = {{t, s}}});  // equal afterwards, but never one memory
+      ct::function({}, std::vector<Variable>{}, {.updates = {{t, s}}});  // equal afterwards, but in separate memory
   copy();
   const auto grow = ct::function({}, std::vector<Variable>{}, {.updates = {{s, s * 2}}});
   grow();
@@ -558,7 +558,7 @@ void check_failing_allocations(const std::string& mode) {
   const auto y = ct::tanh(ct::dot(x, w));
   const auto f = ct::function({x}, {y, ct::sum(y, 0)}, {.updates = {{w, w - ct::dot(x.T(), y)}, {count, count + 1}}});
   const Array data = Array::uniform(DType::float32, {5, 3}, 1);
-  const auto wanted = [&] {  // what one call gives
+  const auto wanted = [&] {  // the results of one call
     const Array old = w.get_value();
     const auto r = f(data);
     const std::vector<Array> result = {r[0].copy(), r[1].copy(), w.get_value()};
@@ -594,7 +594,7 @@ void check_failing_allocations(const std::string& mode) {
     REQUIRE_FALSE(result);
     REQUIRE(w.get_value().same_bits(old_w));
     REQUIRE(count.get_value().equals(Array{0.f, 0.f}));
-    // The same function works once there is memory again.
+    // The same function works when there is memory again.
     const auto again = g(data);
     REQUIRE(again[1].same_bits(wanted[1]));
     REQUIRE(w.get_value().same_bits(wanted[2]));
@@ -626,7 +626,7 @@ TEST_CASE("one function called from many threads", "[semantics]") {
   for (int t = 0; t < threads; ++t) {
     pool.emplace_back([&, t] {
       for (int i = 0; i < calls; ++i) {
-        const std::int64_t n = 1 + (t + i) % 5;  // sizes differ from call to call
+        const std::int64_t n = 1 + (t + i) % 5;  // sizes differ between calls
         if (f(Array::full(DType::float32, {n}, 1)).item<float>() != static_cast<float>(2 * n)) ++wrong;
       }
     });
@@ -645,7 +645,7 @@ TEST_CASE("copies and functions that share variables run in parallel", "[semanti
   auto a = ct::shared(Array::zeros(DType::int64, {100}), {.name = "a"}),
        b = ct::shared(Array::full(DType::int64, {100}, 1000), {.name = "b"});
   const auto x = ct::lscalar("x");
-  // Each call takes from one and gives to the other: the total stays, whoever looks.
+  // Each call subtracts from one and adds to the other: every reader sees the same total.
   const auto there = ct::function({x}, ct::sum(a + b), {.updates = {{a, a + x}, {b, b - x}}});
   const auto back = ct::function({x}, ct::sum(b + a), {.updates = {{b, b + x}, {a, a - x}}});
   const auto look = ct::function({}, ct::sum(a) + ct::sum(b));

@@ -1,4 +1,4 @@
-// tests/simulator/kernels.txt: broken kernels are reported, repaired ones are not.
+// tests/simulator/kernels.txt: broken kernels are reported, corrected ones are not.
 #include <algorithm>
 #include <croton/error.hpp>
 #include <croton/simulate.hpp>
@@ -82,7 +82,7 @@ void read_line(Kernel& kernel, const std::string& line) {
   }
 }
 
-// Of each case the broken kernel and the right one.
+// For each case the broken kernel and the right one.
 std::vector<std::pair<Kernel, Kernel>> read_cases() {
   std::ifstream file(croton::test::source_folder() + "/tests/simulator/kernels.txt");
   std::vector<std::pair<Kernel, Kernel>> cases;
@@ -108,7 +108,7 @@ Array array_of(croton::DType dtype, std::int64_t count, const std::string& conte
 }
 
 struct Outcome {
-  std::string report;  // empty where there was none
+  std::string report;  // empty if there was none
   std::vector<Array> arrays;
 };
 

@@ -1,5 +1,5 @@
-// The CUDA simulator: kernels give the right results for every order of threads, and each kind of mistake is found,
-// named and stopped before it does harm.
+// The CUDA simulator: kernels give the right results for every order of threads, and each kind of error is found, named
+// and stopped before it has effects.
 #include <algorithm>
 #include <cmath>
 #include <croton/error.hpp>
@@ -25,7 +25,7 @@ namespace {
 
 std::string template_file(const std::string& file) { return std::string(croton::codegen::embedded_file(file)); }
 
-// The texts below are CUDA: NVRTC takes each of them after device_cuda.cuh.
+// The texts below are CUDA: NVRTC compiles each of them after device_cuda.cuh.
 std::string with_header(const std::string& text) { return template_file("common/device_simulator.hpp") + text; }
 
 Program build(const std::string& text, const std::string& kernel, bool checked) {
@@ -179,7 +179,7 @@ TEST_CASE("a reduction is right in every order of threads and blocks", "[simulat
              memory, seed);
       const std::vector<double> y = out.values();
       if (first.empty()) first = y;
-      CHECK(y == first);  // to the bit
+      CHECK(y == first);  // bit for bit
       CHECK(y[0] + y[1] + y[2] == Approx(expected));
     }
   }
@@ -307,7 +307,7 @@ CT_KERNEL void beyond(float* x, int n) {
   CHECK_THAT(message, contains(": `x[i] = 1.0f;`; nearest is the allocation at 0x"));
   CHECK_THAT(message, contains("of 400 bytes, which ends 0 bytes before the address"));
   float after = 0;
-  std::memcpy(&after, x.address() + 100, sizeof after);  // the rest of the page is there, only not allocated
+  std::memcpy(&after, x.address() + 100, sizeof after);  // the rest of the page exists, but is not allocated
   CHECK(after == 0.0f);
 
   n = 99;
@@ -390,14 +390,13 @@ TEST_CASE("a missing barrier is a race", "[simulator]") {
   const Program wrong = build(text(""), "turn", true);
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     CHECK(message_of(right, "turn", {1, 64}, arguments, memory, seed) == "no error");
-    // Whoever comes first reads what nobody has written, or writes what somebody has read.
+    // The first thread reads what no thread has written, or writes what another thread has read.
     const std::string message = message_of(wrong, "turn", {1, 64}, arguments, memory, seed);
     CHECK_THAT(message, contains("simulated kernel turn stopped in block 0, thread "));
     CHECK_THAT(message, contains("race in shared memory: ") || contains("uninitialised read of 4 bytes"));
     CHECK_THAT(message, contains("line "));
   }
-  // What two threads read races with nothing, what one reads and another writes does, atomics do not race with each
-  // other.
+  // Two reads do not race, a read and a write do, and atomics do not race with each other.
   const auto outcome = [&](const std::string& body) {
     const Program program = build(
         "CT_KERNEL void k(unsigned int* x) { CT_SHARED unsigned int s; const unsigned int i = ct::thread_index();\n"
@@ -439,7 +438,7 @@ TEST_CASE("a barrier that not all threads meet is found", "[simulator]") {
 }
 
 TEST_CASE("blocks have shared memory of their own, which begins as garbage", "[simulator]") {
-  // Unchecked: else the read of it is stopped.
+  // Unchecked: otherwise the read of it is stopped.
   const std::string text = R"(
 CT_KERNEL void k(unsigned int* out) {
   CT_SHARED unsigned int s;

@@ -31,7 +31,7 @@ bool finite(const Array& a) {
   return true;
 }
 
-/// y and its gradient summed, at the values of x.
+/// y and its summed gradient, at the values of x.
 std::pair<Array, Array> both(const std::string& flags, const Variable& x, const Variable& y, const Array& value) {
   const std::vector<Array> r = run(flags, {x}, {y, ct::grad(ct::sum(y), x)}, {value});
   return {r[0], r[1]};
@@ -56,7 +56,7 @@ TEST_CASE("cross-entropy of huge logits", "[stability]") {
   const float third = 1.f / 3;
   CHECK(r[2].all_close(Array{{0.f, 0.f, 0.f}, {third, -third, 0.f}, {third / 3, third / 3, third / 3 - third}}, 1e-6,
                        1e-7));
-  // With a bias and a product in front, as in a network.
+  // After a product and a bias, as in a network.
   const auto x = ct::matrix("x");
   const auto w = ct::shared(Array::full(DType::float32, {2, 3}, 1), {.name = "w"});
   const auto net_loss =
@@ -109,7 +109,7 @@ TEST_CASE("training with unscaled weights stays finite", "[stability]") {
 }
 
 TEST_CASE("log of a sigmoid, and binary cross-entropy", "[stability]") {
-  // Their gradients need the cancellation of the canonical rules, which fast_compile leaves out.
+  // Their gradients need the cancellation of the canonical rules, which fast_compile omits.
   const std::string mode = GENERATE(from_range(croton_test::backends()));
   CAPTURE(mode);
   const auto x = ct::vector("x");

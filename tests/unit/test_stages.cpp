@@ -1,4 +1,4 @@
-// The list of stages: each is printed and timed where it runs.
+// The list of stages: each is printed and timed when it runs.
 #include <croton/croton.hpp>
 
 #include <filesystem>
@@ -60,12 +60,12 @@ TEST_CASE("stages are timed where they run", "[stages]") {
   const std::string first = printed([&] { f(X, A); });
   CHECK(stages_of(first) == "bind emit compile");
   CHECK_THAT(first, contains("(Clang ") && contains(", LLVM "));
-  // Like the call before; then other sizes, for which there is code.
+  // The same call again; then other sizes, for which there is code.
   CHECK(printed([&] { f(X, A); }).empty());
   const Array other{1., 2., 3.}, wide = Array::full(DType::float64, {3, 3}, 1.0);
   CHECK(stages_of(printed([&] { f(other, wide); })) == "bind emit compile");
   CHECK_THAT(printed([&] { f(Array{1.}, Array::full(DType::float64, {1, 3}, 1.0)); }), !contains("Clang"));
-  // Another device: placed and planned again, by the call.
+  // On another device the call places and plans again.
   const ct::change_flags simulated{"cuda_simulator=1,device=cuda0"};
   CHECK(stages_of(printed([&] { f(X, A); })) == "place fuse plan bind emit compile");
 }

@@ -1,5 +1,5 @@
-// A kind of device that is not part of the library (stub_device/): whole functions run on it, through the interface
-// that all back-ends have.
+// A kind of device that is not part of the library (stub_device/): whole functions run on it, through the common
+// interface of back-ends.
 #include <croton/croton.hpp>
 #include <croton/device.hpp>
 #include <croton/scan.hpp>
@@ -56,7 +56,7 @@ TEST_CASE("a function runs on a device of another kind, in its memory") {
     CHECK(values(w.get_value()) == std::vector<double>{5, 7, 9});
     CHECK(f(Array{4.f, 5.f, 6.f}).item<float>() == 112);
     CHECK(w.home() == "stub0");
-    // The argument goes there, the result comes back; the shared variable stays.
+    // The argument is sent, the result is returned; the shared variable remains there.
     REQUIRE(f.transfers().size() == 2);
     CHECK(f.transfers()[0].kind == Kind::input);
     CHECK(f.transfers()[0].to == "stub0");

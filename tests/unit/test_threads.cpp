@@ -1,4 +1,4 @@
-// The thread pool: chunks cover the range once and depend on nothing but sizes, regions may nest, collide and fork.
+// The thread pool: chunks cover the range once and depend only on sizes; regions may nest, collide and fork.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -88,7 +88,7 @@ TEST_CASE("other threads do take part", "[threads]") {
   WithThreads two(2);
   const auto caller = std::this_thread::get_id();
   std::atomic<bool> helped{false};
-  // The caller's chunk waits (not for ever) for the other one to start elsewhere.
+  // The caller's chunk waits (with a limit) until the other one starts in another thread.
   ThreadPool::instance().parallel_for(2, 1, [&](std::int64_t begin, std::int64_t) {
     if (std::this_thread::get_id() != caller) helped = true;
     for (int i = 0; begin == 0 && i < 10000 && !helped; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));

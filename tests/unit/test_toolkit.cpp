@@ -1,5 +1,5 @@
-// Where NVRTC, cuBLASLt, cuDNN, nvdisasm and compute-sanitizer are looked for, in planted folders. The libraries are
-// those of tests/fake_cuda, the programs scripts that print a version.
+// The search for NVRTC, cuBLASLt, cuDNN, nvdisasm and compute-sanitizer, in planted folders. The libraries are those of
+// tests/fake_cuda; the programs are scripts that print a version.
 #include "runtime/cuda/libraries/toolkit.hpp"
 
 #include <croton/config.hpp>
@@ -40,7 +40,7 @@ constexpr const char* sanitizer_prints =
     "NVIDIA (R) Compute Sanitizer\nCopyright (c) 2020-2025 NVIDIA Corporation\n"
     "Version 2025.3.0.0 (build 36260728) (public-release)\n";
 
-/// The folders found, a line each: "toolkit: lib64", relative to `base`.
+/// The folders found, one per line: "toolkit: lib64", relative to `base`.
 std::string shown(const std::vector<SearchFolder>& folders, const fs::path& base) {
   std::string text;
   for (const SearchFolder& folder : folders)
@@ -59,7 +59,7 @@ void put_program(const fs::path& file, const std::string& printed) {
   fs::permissions(file, fs::perms::owner_all);
 }
 
-/// What search_folders() gives for `part` in a process with this environment, and with `system` in the place of "/".
+/// The result of search_folders() for `part` in a process with this environment, and with `system` as the root folder.
 std::string found_with(const std::vector<std::pair<const char*, std::string>>& environment, const fs::path& base,
                        ToolkitPart part) {
   const fs::path answer = base / "answer.txt";
@@ -75,7 +75,7 @@ std::string found_with(const std::vector<std::pair<const char*, std::string>>& e
   return test::get_file(answer);
 }
 
-/// A virtual environment as venv makes it: its program is a link to one elsewhere.
+/// A virtual environment as venv makes it: its program is a link to another one.
 void make_venv(const fs::path& folder, const fs::path& real_prefix) {
   fs::create_directories(folder / "bin");
   fs::create_directories(real_prefix / "bin");
@@ -84,7 +84,7 @@ void make_venv(const fs::path& folder, const fs::path& real_prefix) {
   test::put_file(folder / "pyvenv.cfg", "home = " + (real_prefix / "bin").string() + "\n");
 }
 
-/// Settings under which a part's file is named by its flag.
+/// Settings in which a part's flag names its file.
 ToolkitSettings named(ToolkitPart part, const fs::path& file) {
   ToolkitSettings settings;
   settings.files[static_cast<std::size_t>(part)] = file.string();
@@ -202,13 +202,13 @@ TEST_CASE("the Python of PATH: an environment is not left by its link, others ar
   const std::string real = "Python package: real/" + package + "\n";
   CHECK(found(folder / "venv/bin") == venv);
   CHECK(found((folder / "venv/bin").string() + "/") == venv);
-  // A link from elsewhere leads to the installation, whose bin is no folder of packages.
+  // A link from elsewhere leads to the installation, whose bin is not a folder of packages.
   fs::create_directories(folder / "links");
   fs::create_symlink(folder / "venv/bin/python3", folder / "links/python");
   CHECK(found(folder / "links") == real);
-  // python3 is taken before python, wherever it is on PATH.
+  // python3 is preferred to python, anywhere on PATH.
   CHECK(found((folder / "links").string() + ":" + (folder / "venv/bin").string()) == venv);
-  // What is no program is passed by, and so is a relative folder.
+  // Files that are not programs are skipped, and so are relative folders.
   fs::create_directories(folder / "broken/python3");
   CHECK(found((folder / "broken").string() + ":" + (folder / "venv/bin").string()) == venv);
   CHECK(found("venv/bin").empty());
@@ -292,7 +292,7 @@ TEST_CASE("a flag names a file, and another value gives another library", "[tool
   }
   set_toolkit(named(ToolkitPart::blaslt, folder / "a/libcublasLt.so.13"));
   CHECK(BlasLt::found().path == folder / "a/libcublasLt.so.13");
-  set_toolkit(named(ToolkitPart::dnn, folder / "a/dnn.so"));  // a name of the user's own
+  set_toolkit(named(ToolkitPart::dnn, folder / "a/dnn.so"));  // a name chosen by the user
   CHECK(Dnn::found().path == folder / "a/dnn.so");
   set_toolkit(named(ToolkitPart::nvdisasm, folder / "a/disassembler"));
   CHECK(find_program(ToolkitPart::nvdisasm).path == folder / "a/disassembler");
@@ -345,7 +345,7 @@ TEST_CASE("a file that a flag names and that cannot be used is an error, and not
 }
 
 TEST_CASE("flags become settings", "[toolkit]") {
-  const FakeCuda fake;  // puts the settings back
+  const FakeCuda fake;  // restores the settings
   const change_flags scope("cuda_root=/a,cuda_nvrtc=/b,cuda_blaslt=/c,cuda_dnn=/d,cuda_nvdisasm=/e,cuda_sanitizer=/f");
   set_toolkit(base::config());
   CHECK(cuda_root() == "/a");

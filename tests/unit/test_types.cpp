@@ -32,19 +32,25 @@ std::vector<DType> all_dtypes() {
 std::string types_page() {
   std::ostringstream page;
   page << "# Element types\n\n"
-          "What two operands of different dtypes give. The rules are NumPy's for arrays, which are Theano's; bfloat16, "
-          "which NumPy\n"
-          "lacks, follows them in spirit: it holds every int8, uint8 and bool, but not every float16. What "
-          "complex numbers can\nbe used for is said in [complex.md](complex.md).\n\n"
-          "**Plain numbers** have a dtype before these rules apply, by Theano's rules:\n\n"
-          "- A whole number the smallest signed dtype that holds it: `uint8 - 1` is i16, and `uint64 + 1` f64, as no "
-          "whole dtype\n  holds both i8 and u64 (`np.uint64(1)` keeps u64). Only `& | ^ << >>`, `gcd` and `lcm` take "
-          "a number that is not\n  negative as u64 there.\n"
-          "- A real number is floatX, float32 unless told otherwise: `dvector * 0.1` has the digits of float32's 0.1. "
-          "Under\n  `floatX=float64` it is float32 if that is exact (0.5), else float64 (0.1). A number that floatX "
-          "would make infinite\n  takes the next dtype that holds it: `fvector * 1e300` is f64.\n"
-          "- `np.float64(0.1)` is a Python float, and the same. Other scalars and all arrays of NumPy keep their "
-          "dtype:\n  `fvector * np.array(0.1)` is f64.\n\n"
+          "This page has the dtype of a result for each pair of operand dtypes. The rules are NumPy's for arrays, "
+          "which are\n"
+          "Theano's; bfloat16, which NumPy lacks, has corresponding rules: it represents every int8, uint8 and bool, "
+          "but not every\n"
+          "float16. [complex.md](complex.md) lists the uses of complex numbers.\n\n"
+          "**Plain numbers** get a dtype before these rules apply, by Theano's rules:\n\n"
+          "- A whole number gets the smallest signed dtype that represents it: `uint8 - 1` is i16, and `uint64 + 1` "
+          "is f64, because\n"
+          "  no integer dtype represents both i8 and u64 (`np.uint64(1)` keeps u64). Only for `& | ^ << >>`, `gcd` "
+          "and `lcm` is a\n"
+          "  number that is not negative u64 next to a u64 operand.\n"
+          "- A real number is floatX, by default float32: `dvector * 0.1` has the digits of float32's 0.1. Under "
+          "`floatX=float64`\n"
+          "  it is float32 if that is exact (0.5), else float64 (0.1). A number that would be infinite in floatX "
+          "gets the next\n"
+          "  dtype that represents it: `fvector * 1e300` is f64.\n"
+          "- `np.float64(0.1)` is a Python float, with the same rule. Other scalars and all arrays of NumPy keep "
+          "their dtype:\n"
+          "  `fvector * np.array(0.1)` is f64.\n\n"
           "Short names, as in printed graphs:";
   for (const DType t : all_dtypes())
     page << (t == DType::bool_ ? " " : ", ") << short_name_of(t) << " (" << name_of(t) << ")";
@@ -157,7 +163,7 @@ TEST_CASE("every 16-bit float survives a way through float and double", "[types]
 }
 
 TEST_CASE("rounding to 16 bits is to nearest, ties to even", "[types]") {
-  // Between each two neighbours: just below the middle, the middle, just above.
+  // Between any two neighbours: just below the midpoint, the midpoint, just above.
   int wrong = 0;
   const auto check_between = [&](auto small, auto to_small) {
     for (std::uint16_t bits = 0; std::isfinite(base::to_float(decltype(small){static_cast<std::uint16_t>(bits + 1)}));
@@ -189,7 +195,7 @@ TEST_CASE("overflow, tiny numbers and integers to 16 bits", "[types]") {
   CHECK(base::to_bfloat16(std::numeric_limits<float>::max()).bits == 0x7F80);
   CHECK(base::to_bfloat16(std::numeric_limits<float>::denorm_min()).bits == 0);
   CHECK(std::isnan(base::to_float(base::to_half(std::numeric_limits<double>::quiet_NaN()))));
-  // 2^60 + 2^52 is a tie of bfloat16; one more must go up, though a double cannot tell them apart.
+  // 2^60 + 2^52 is a tie of bfloat16; one more must round up, although a double cannot distinguish them.
   CHECK(base::to_bfloat16((std::int64_t{1} << 60) + (std::int64_t{1} << 52)).bits == base::to_bfloat16(0x1p60).bits);
   CHECK(base::to_bfloat16((std::int64_t{1} << 60) + (std::int64_t{1} << 52) + 1).bits ==
         base::to_bfloat16(0x1p60).bits + 1);

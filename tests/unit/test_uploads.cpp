@@ -1,5 +1,5 @@
-// Arguments that are copied to a GPU while it still computes the call before, on the fake driver: that they are, that
-// no more than two calls are under way, and that all is right with devices that run everything late, or copies early.
+// Arguments that are copied to a GPU while it still computes the previous call, on the fake driver: this happens, with
+// at most two calls at a time, and results are right on devices that run everything late, or copies early.
 #include <croton/croton.hpp>
 #include <croton/device.hpp>
 #include <croton/nn.hpp>
@@ -42,8 +42,8 @@ void check_close(const std::vector<double>& got, const std::vector<double>& want
   for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(wanted[i]).epsilon(1e-4).margin(1e-5));
 }
 
-/// A call of it leaves all on the device, so the host runs ahead. The new value is not written over the old one, which
-/// the kernel reads from its end: a call that fails changes nothing.
+/// A call leaves all results on the device, so the host runs ahead. The new value is not written over the old one,
+/// which the kernel reads from its end: a failing call changes nothing.
 struct Moving {
   ct::SharedVariable w;
   ct::Function f;
@@ -51,7 +51,7 @@ struct Moving {
   std::size_t first;
   int calls = 0;
 
-  /// `unread`: elements of the argument that are only copied.
+  /// `unread`: elements of the argument that are copied and not used.
   explicit Moving(std::int64_t n, std::int64_t unread = 0)
       : w(ct::shared(Array::zeros(DType::float32, {n}), {.name = "w", .target = "cuda0"})),
         wanted(static_cast<std::size_t>(n), 0.f),
@@ -64,7 +64,7 @@ struct Moving {
     f(x);
     std::reverse(wanted.begin(), wanted.end());
     for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = wanted[i] * 0.5f + x.data<float>()[first + i];
-    std::ranges::fill(x.data<float>(), 100.f);  // it is the caller's again
+    std::ranges::fill(x.data<float>(), 100.f);  // the caller may change it again
   }
   bool is_right() const {
     const Array now = w.get_value();
@@ -102,7 +102,7 @@ TEST_CASE(
   {
     Moving moving(1000);
     for (int call = 0; call < 4; ++call) moving.call();
-    CHECK(moving.is_right());  // and waited for
+    CHECK(moving.is_right());  // and waits for it
     gpus.cuda().start_trace();
     std::vector<std::string> wanted;
     const auto add = [&](const std::vector<std::string>& lines) {
@@ -112,7 +112,7 @@ TEST_CASE(
     moving.call();
     add(a_call);
     CHECK(short_trace(gpus.cuda().trace()) == wanted);
-    // The kernel of the call before has not run: nobody has waited for it.
+    // The kernel of the previous call has not run, because nothing waits for it.
     moving.call();
     add(a_call);
     CHECK(short_trace(gpus.cuda().trace()) == wanted);
@@ -144,7 +144,7 @@ TEST_CASE("all arguments are copied ahead of a kernel that the host waits for") 
     const auto kernel = std::ranges::find(lines, "asked for kernel in B");
     CHECK(std::count(lines.begin(), kernel, "asked for copy in A") == 3);
     CHECK(std::ranges::count(lines, "asked for copy in A") == 3);
-    CHECK(std::ranges::count(lines, "ran kernel in B") > 0);  // that with the check
+    CHECK(std::ranges::count(lines, "ran kernel in B") > 0);  // the kernel with the check
     CHECK(w.get_value().as_double(0) == 17);
   }
   CHECK(gpus.cuda().faults() == "");
@@ -162,7 +162,8 @@ TEST_CASE("arguments of all sizes, call after call") {
         {x, y, rate}, nothing,
         {.updates = {{w, w - rate * ct::dot(ct::transpose(x), error)}, {count, count + ct::sum(error * error)}}});
     std::uint64_t seed = 10;
-    // One by one larger, so that memory is new; then smaller; then 30000 rows, of several pieces of pinned memory.
+    // First sizes grow by one, so that memory is new; then smaller ones; then 30000 rows, in several pieces of pinned
+    // memory.
     for (const std::int64_t rows : {3, 4, 9, 20, 40, 80, 7, 1, 0, 0, 7, 90, 30'000, 30'001, 2, 30'000, 5, 5, 5, 5, 5}) {
       step(numbers({rows, 6}, seed), numbers({rows, 5}, seed + 1), rows > 100 ? 1e-5f : 0.01f);
       seed += 2;
@@ -220,7 +221,7 @@ TEST_CASE("an argument for two devices, and from one to the other") {
 
 TEST_CASE("a loop that is recorded reads each call's arguments") {
   const int delay = GENERATE(0, 1, 2);
-  constexpr std::int64_t units = 520;  // its products are a library's
+  constexpr std::int64_t units = 520;  // a library computes its products
   const auto run = [&](const std::string& device) {
     const auto u =
         ct::shared(Array::uniform(DType::float32, {units, units}, 1, -0.1, 0.1), {.name = "u", .target = device});
@@ -280,12 +281,12 @@ TEST_CASE("every call of the driver for a copy ahead made to fail changes nothin
   };
   auto gpus = fresh();
   long long failed = 0, copies = 0;
-  // In the first calls, which take memory, and in one of those that follow.
+  // In the first calls, which allocate memory, and in a later one.
   for (int before = 0; before < 4; ++before) {
     long long count = 0;
     for (long long nth = 0; nth <= count; ++nth) {
       CAPTURE(delay, entry, before, nth, count);
-      if (entry == "cuMemHostAlloc" || entry == "cuEventCreate") {  // a device has pinned memory once for all
+      if (entry == "cuMemHostAlloc" || entry == "cuEventCreate") {  // a device allocates pinned memory only once
         gpus.reset();
         gpus = fresh();
       }
@@ -318,11 +319,11 @@ TEST_CASE("a copy of a call that failed has run before its memory ends") {
     Moving ends(1000);
     for (int call = 0; call < 3; ++call) ends.call();
     gpus.cuda().fail("cuStreamWaitEvent", 1, result::unknown);
-    if (!waited_for) gpus.cuda().fail("cuStreamSynchronize", 1, result::unknown);  // to see that it would be found
+    if (!waited_for) gpus.cuda().fail("cuStreamSynchronize", 1, result::unknown);  // to show that it would be found
     CHECK_THAT(error_of<ct::DeviceError>([&] { ends.call(); }), contains("cuStreamWaitEvent"));
   }
   Moving next(1000);
-  CHECK(next.is_right());  // and that the memory has gone
+  CHECK(next.is_right());  // and that the memory is freed
   for (int call = 0; call < 3; ++call) next.call();
   CHECK(next.is_right());
   CHECK(gpus.cuda().faults() == (waited_for ? "" : "cuMemcpyHtoDAsync: memory after its end\n"));
@@ -330,7 +331,7 @@ TEST_CASE("a copy of a call that failed has run before its memory ends") {
 
 TEST_CASE("where memory is short there is one set of it, and copies run in order") {
   const int delay = GENERATE(0, 1, 2);
-  // Room for w, its new value and one argument; or for one less besides what the first calls took.
+  // Room for w, its new value and one argument; or for one less, in addition to the allocations of the first calls.
   const int memory = GENERATE(350, 450);
   FakeGpus gpus({{"delay", delay}, {"memory", memory * 1000}});
   {
@@ -344,7 +345,7 @@ TEST_CASE("where memory is short there is one set of it, and copies run in order
     CHECK(std::ranges::count(lines, ahead ? "asked for kernel in B" : "asked for kernel in A") == 1);
     for (int call = 0; call < 6; ++call) moving.call();
     CHECK(moving.is_right());
-    // One larger than all memory leaves things as they are.
+    // One larger than all memory changes nothing.
     const auto x = ct::vector("x");
     const ct::Function sum = ct::function({x}, ct::sum(x));
     CHECK_THAT(error_of<ct::OutOfMemory>([&] { sum(Array::zeros(DType::float32, {2'000'000})); }),

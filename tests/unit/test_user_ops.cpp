@@ -1,4 +1,4 @@
-// Operations of the user: elementwise bodies as text that fuse, graphs as operations, copies of graphs.
+// User-defined operations: elementwise bodies as text that fuse, graphs as operations, copies of graphs.
 #include <croton/croton.hpp>
 
 #include "../backends.hpp"
@@ -42,7 +42,7 @@ std::string message_of(F f) {
   return "no error";
 }
 
-/// A callback that takes a number and gives one.
+/// A callback with a number as argument and result.
 ct::HostOp of_a_number(std::function<std::vector<Array>(const std::vector<Array>&)> compute) {
   return ct::HostOp(
       {.name = "callback",
@@ -50,7 +50,7 @@ ct::HostOp of_a_number(std::function<std::vector<Array>(const std::vector<Array>
        .compute = std::move(compute)});
 }
 
-/// The status with which a child of this process ends.
+/// The exit status of a child of this process.
 int status_of(pid_t child) {
   int status = -1;
   REQUIRE(waitpid(child, &status, 0) == child);
@@ -125,14 +125,14 @@ TEST_CASE("what KernelOp refuses", "[user_ops]") {
     const ct::change_flags flags("mode=reference");
     CHECK_THROWS_AS(ct::function({x}, plain(x))(Array{1.f}), ct::NotImplementedError);
   }
-  const ct::change_flags no_dump("dump_kernels=");  // what is dumped is to compile
+  const ct::change_flags no_dump("dump_kernels=");  // dumped texts must compile
   const ct::KernelOp broken({.name = "broken", .operands = {"x"}, .body = "return y;"});
   const std::string message = message_of([&] { ct::function({x}, broken(x))(Array{1.f}); });
   CHECK(message.find("undeclared identifier 'y'") != std::string::npos);
 }
 
 TEST_CASE("constants through an operation of the user", "[user_ops]") {
-  // Without a reference nothing can be folded; with one it is.
+  // Without a reference function nothing can be folded; with one it is.
   const ct::KernelOp without({.name = "without", .operands = {"x"}, .body = "return x * x;"});
   const Variable x = ct::vector("x");
   const ct::Function f = ct::function({x}, x + without(ct::constant(Array(3.f))) + gate()(Array(-1.f), 0));
@@ -191,7 +191,7 @@ TEST_CASE("a graph with a gradient of its own", "[user_ops]") {
   // u = x^2: d/du = v + 3 round(u) y, v = u y; times 2 x. d/dy = 3 round(u) u.
   CHECK(r[1].all_close(Array{(1.44 * 5 + 3 * 1 * 5) * 2.4, (4 * 7. + 3 * 4 * 7) * 4}, 1e-12));
   CHECK(r[2].all_close(Array{3 * 1.44, 3 * 4 * 4.}, 1e-12));
-  // The gradient is an expression like any other: its own gradient follows.
+  // The gradient is an ordinary expression: its own gradient follows.
   const Variable again = ct::grad(ct::sum(g[1]), x);
   CHECK(ct::function({x, y}, again, {.on_unused_input = ct::UnusedInput::ignore})(Array{1.2, 2.}, Array{5., 7.})
             .only()
@@ -212,7 +212,7 @@ TEST_CASE("the gradient lives as long as what was made with it", "[user_ops]") {
 
 TEST_CASE("a gradient of one's own in a batch", "[user_ops]") {
   const Variable a = ct::dvector("a"), b = ct::dscalar("b");
-  // 3 times what the gradient is, and of b the sum that it is.
+  // 3 times the gradient, and for b the sum of the gradient.
   const ct::OpFromGraph op(
       {a, b}, {a * b}, {.name = "tripled", .gradient = [](const Variables& in, const Variables&, const Variables& g) {
                           return Variables{3 * g[0] * in[1], 3 * ct::sum(g[0] * in[0])};
@@ -346,7 +346,7 @@ TEST_CASE("equal applications are computed once, unless they are not pure", "[us
   f(Array{{1., 2.}});
   CHECK(pure_calls == 1);
   CHECK(other_calls == 3);
-  other.apply({x, 1.0});  // used by nobody
+  other.apply({x, 1.0});  // used by no expression
   f(Array{{1., 2.}});
   CHECK(other_calls == 6);
 }
@@ -445,7 +445,7 @@ TEST_CASE("calls go on in a child, but not of a function that another thread was
   caller.join();
   CHECK(status_of(child) == 0);
 
-  const float result = f(2.f).only().item<float>();  // forks within the callback: both go on
+  const float result = f(2.f).only().item<float>();  // forks within the callback: both processes continue
   if (child == 0) _exit(result == 4 && f(3.f).only().item<float>() == 6 ? 0 : 1);
   CHECK(result == 4);
   CHECK(status_of(child) == 0);

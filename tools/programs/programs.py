@@ -1,11 +1,11 @@
 """The public programs that Croton runs unmodified, how they are started, and their results.
 
-SOURCES says where the programs are from; they are fetched for a run and never kept with Croton. A program gives:
+SOURCES has the origins of the programs; they are fetched for a run and never kept with Croton. A program has:
 
-- `source` and `folder`: which files are copied into its working directory;
+- `source` and `folder`: the files that are copied into its working directory;
 - `driver`: the file of drivers/ that is started, with `arguments`; most call the program's own functions with fewer
   epochs, some end it after a number of lines; none changes a line of it;
-- `data`: what data.py makes for it; `flags`: its THEANO_FLAGS; `environment`; `limit` in seconds;
+- `data`: its data, which data.py makes; `flags`: its THEANO_FLAGS; `environment`; `limit` in seconds;
 - `results`: name, regular expression with one group, Theano 1.0.5's value and the relative tolerance. The last match in
   the output counts. A tolerance of None requires the same text. `range` instead of a value is the range of right values;
 - `seconds`: the time of Theano 1.0.5 with g++ for the whole program (warm: with its compiled modules of an earlier run).

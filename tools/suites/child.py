@@ -1,9 +1,8 @@
 """The runner's child process: collects the cases of one unit with pytest and runs requested ones, one by one.
 
-It talks JSON lines through two file descriptors named on the command line. First it says
-{"cases": [...], "errors": [...], "missing": [...]}; then each line it reads is a case's name, and for each it answers
-{"case", "outcome", "seconds"} and, if it failed, {"reason", "kind", "where", "text"}. Python's own output goes to
-standard output as usual.
+It communicates by JSON lines through two file descriptors named on the command line. First it writes {"cases": [...],
+"errors": [...], "missing": [...]}; then each line it reads is a case's name, and for each it writes {"case", "outcome",
+"seconds"} and, if it failed, {"reason", "kind", "where", "text"}. Python's own output goes to standard output as usual.
 """
 import argparse
 import importlib
@@ -58,8 +57,8 @@ def set_up_package(options):
 
 
 def _test_folders(sources):
-    """theano.X.tests for each folder of tests in the sources. A folder that the package has too keeps the package's
-    files in front, which is how its own unittest_tools is found."""
+    """theano.X.tests for each folder of tests in the sources. If the package has the folder too, its files come first,
+    so that its own unittest_tools is found."""
     for folder, _, files in os.walk(os.path.join(sources, "theano")):
         if os.path.basename(folder) != "tests" or "__init__.py" not in files:
             continue
@@ -90,7 +89,7 @@ def _test_file(sources, name):
 
 
 class Dotted(pytest.Module):
-    """A test file imported under its dotted name, so that test files that import each other meet the same module."""
+    """A test file imported under its dotted name, so that test files that import each other get the same module."""
 
     def _getobj(self):
         return importlib.import_module(self.config.suites.dotted)
@@ -109,7 +108,7 @@ class Check(pytest.Item):
 
 
 class Checks(pytest.Collector):
-    """A nose-style generator: each thing that it yields is a case."""
+    """A nose-style generator: each yielded value is a case."""
 
     def __init__(self, *, obj, **kwargs):
         super().__init__(**kwargs)
@@ -134,7 +133,7 @@ def _generator(obj):
 
 
 class Suites:
-    """The plugin: how cases are found, and the loop that runs them on demand."""
+    """The plugin: finds the cases, and runs them on demand in a loop."""
 
     def __init__(self, options, dotted, read, write):
         self.options, self.dotted, self.read, self.write = options, dotted, read, write
@@ -204,7 +203,7 @@ class Suites:
 
 
 def _seed():
-    """Each case starts from the same random state, whichever ran before it."""
+    """Each case starts from the same random state, independent of earlier cases."""
     import numpy
     numpy.random.seed(666)
     random.seed(666)
@@ -228,7 +227,8 @@ def _machinery(path):
 
 
 def describe(error):
-    """Why a case failed: the reason in one line, its kind, and the innermost place in the suite and in the package."""
+    """The failure of a case: the reason in one line, its kind, and the innermost place in the suite and in the
+    package."""
     name = type(error).__name__
     first = (str(error).strip().splitlines() or [""])[0]
     lines = [line.strip() for line in str(error).strip().splitlines() if line.strip()]

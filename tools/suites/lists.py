@@ -16,7 +16,7 @@ def _lines(path):
 class Lists:
     """theano_passes.txt holds in each line the name of a case that Theano passes, or "- " and one that it does not
     pass. internals.txt holds a name, a tab and the reason; a name there may be a pattern with * and ?, or a class,
-    which stands for all of its cases."""
+    which means all of its cases."""
 
     def __init__(self, passes, internals):
         lines = list(_lines(passes))
@@ -31,7 +31,7 @@ class Lists:
     def internal(self, case):
         """The reason why a case counts as one of internals, or None."""
         for pattern, reason in self.internals:
-            # A bracket in a case's name is its parameters, not a set of characters.
+            # A bracket in a case's name begins its parameters, not a set of characters.
             pattern = pattern.replace("[", "[[]")
             if fnmatch.fnmatchcase(case, pattern) or fnmatch.fnmatchcase(case, pattern + "::*"):
                 return reason

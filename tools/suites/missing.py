@@ -1,8 +1,8 @@
-"""Names that a test file wants at import time and the package does not have.
+"""Names that a test file needs at import time and the package does not have.
 
 Without this, one missing name would fail a whole file. `fill(path, package, file_of)` reads the file's module-level
 code (and that of class bodies, decorators and default arguments), looks up each name of the package it uses, and
-replaces missing ones by stand-ins. A stand-in can be passed around and subclassed while the file is imported;
+replaces missing ones by substitutes. A substitute can be passed around and subclassed while the file is imported;
 afterwards any use raises MissingName, which the runner counts as a missing op.
 """
 import ast
@@ -76,7 +76,7 @@ class _Filler:
         self.package, self.bound, self.missing, self.files = package, {}, [], []
 
     def wanted(self, module):
-        """Whether a dotted name is the package's own; one of the suite's own files is not, but is looked at in turn."""
+        """Whether a dotted name belongs to the package; a file of the suite does not, but is examined too."""
         if not module or module.split(".")[0] != self.package:
             return False
         if ".tests" not in module:
@@ -85,7 +85,7 @@ class _Filler:
         return False
 
     def module(self, name):
-        """The module of this name, or a stand-in module (then noted as missing)."""
+        """The module of this name, or a substitute module (which is recorded as missing)."""
         try:
             return importlib.import_module(name)
         except ImportError:
@@ -100,7 +100,7 @@ class _Filler:
         return stand_in
 
     def give(self, holder, name, full):
-        """holder.name, where need be put there."""
+        """holder.name, added if it is missing."""
         try:
             return getattr(holder, name)
         except AttributeError:
@@ -153,7 +153,7 @@ class _Filler:
 
 
 def fill(path, package, file_of):
-    """Adds stand-ins for the names that `path`, and the test files that it imports, miss at import; returns these
+    """Adds substitutes for the names that `path`, and the test files that it imports, lack at import; returns these
     names. file_of(dotted name) is the path of a test file of the suite, or None."""
     missing, waiting, seen = set(), [path], set()
     while waiting:

@@ -13,7 +13,7 @@ def _ratio(passed, total):
 
 
 def ratios(number):
-    """Passed of those that count, and passed of these and the cases of internals together (internals as failures)."""
+    """Passed of those that count, and passed of these and the cases of internals combined (internals as failures)."""
     counted = number["passed"] + number["failed"] + number["missing op"]
     return _ratio(number["passed"], counted), _ratio(number["passed"], counted + number["internals"])
 

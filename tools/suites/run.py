@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs third-party test files against croton.theano and says how many of their cases pass, and why the others do not.
+"""Runs third-party test files against croton.theano and reports how many of their cases pass, and why the others fail.
 
     python tools/suites/run.py --fetch --cache /tmp/suites             # Theano 1.0.5 and Keras 2.2.4 from the package index
     python tools/suites/run.py --theano DIR --keras DIR --units named --markdown table.md --json cases.jsonl
 
-See README.md beside this file.
+See README.md in this folder.
 """
 import argparse
 import collections
@@ -96,7 +96,7 @@ def main(arguments=None):
         outcomes = []
         for outcome in session.run_unit(unit, folders, options, known):
             outcomes.append(outcome)
-            if options.json:  # A run that is cut off leaves the cases that it had done.
+            if options.json:  # A run that is interrupted keeps its completed cases.
                 with lock:
                     report.add_json(options.json, unit, outcome)
         with lock:

@@ -153,7 +153,7 @@ def _run(unit, folder, options, known, environment):
 
 
 def _ask(child, case, name, options):
-    """One case's outcome, and the child, or None where the case cost it."""
+    """One case's outcome, and the child, or None if the case ended it."""
     try:
         return child, _outcome(case, child.request(name, options.timeout))
     except (Hang, Crash) as error:

@@ -81,7 +81,7 @@ class _Casts:
 
 
 def _numpy_testing():
-    """numpy.testing.dec, the decorators that NumPy had for nose (where it has them still, they want nose)."""
+    """numpy.testing.dec, NumPy's former decorators for nose (versions that still have them need nose)."""
 
     def skipif(condition, message="skipped"):
         def decorate(function):
@@ -109,7 +109,7 @@ def _scipy_names():
 
 
 def _h5py_text():
-    """Texts that h5py 3 gives as str and h5py 2 gave as bytes: programs call decode() on them."""
+    """Texts that h5py 3 returns as str and h5py 2 returned as bytes: programs call decode() on them."""
     try:
         import h5py
     except ImportError:

@@ -1,7 +1,7 @@
-"""The units: a test file of a suite and which of its cases count.
+"""The units: a test file of a suite, and the cases of it that count.
 
 A unit is written SUITE:FILE[::SELECTION,...]. A selection names a class or a function, or two classes with ".." between
-them, which stands for these two and all that the file defines between them.
+them, which means these two and all that the file defines between them.
 """
 import dataclasses
 import re
@@ -106,7 +106,7 @@ class Unit:
         return f"{self.suite}:{self.stem}::{case}"
 
     def select(self, cases, source):
-        """Those of `cases` (names within the file) that the unit counts; `source` is the file's text, for the ranges."""
+        """The names of `cases` (within the file) that the unit counts; `source` is the file's text, for the ranges."""
         if not self.selection:
             return list(cases)
         order = re.findall(r"^(?:class |def )?([A-Za-z_]\w*)\s*(?:\(|:|= *make|=)", source, re.MULTILINE)

@@ -11,7 +11,7 @@ using Vars = std::vector<Variable>;
 
 std::vector<Array> one_matrix(const Size& s) { return {reals({s.rows, s.columns}, 1)}; }
 
-/// Of one matrix x.
+/// Functions of one matrix x.
 Program of_matrix(const std::string& name, const std::string& kernel, const std::function<Vars(const Variable&)>& f) {
   return {name, kernel,
           [f] {
@@ -83,7 +83,7 @@ Program contraction_2d() {
           }};
 }
 
-/// x <- f(a, x), so many times.
+/// x <- f(a, x), this many times.
 Variable repeated(const Variable& x, std::int64_t steps, const std::function<Variable(const Variable&)>& f) {
   return scan([&](const Vars& in) { return Step(f(in[0])); }, {}, {x}, {}, {.n_steps = steps}).outputs[0];
 }

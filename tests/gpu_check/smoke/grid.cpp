@@ -18,8 +18,8 @@ namespace {
 
 namespace cuda = runtime::cuda;
 
-// In each round a block writes the round's number where others read it, meets all blocks, and reads what the next block
-// wrote. Two places by turns: a block that is one round ahead writes to the other one.
+// In each round a block writes the round's number for other blocks, waits for all blocks, and reads the number of the
+// next block. Two places alternate: a block that is one round ahead writes to the other one.
 constexpr const char* barrier_text = R"(
 struct barrier_rounds_Params {
   unsigned int* meeting;
@@ -39,7 +39,7 @@ CT_KERNEL void barrier_rounds(const barrier_rounds_Params p) {
 }
 )";
 
-std::string meet(const Machine& machine, bool fully_resident, std::int64_t rounds) {
+std::string barrier_rounds(const Machine& machine, bool fully_resident, std::int64_t rounds) {
   require_driver(machine);
   const std::shared_ptr<cuda::Context> context = cuda::Context::get(machine.index);
   require(context->facts().cooperative_launches, "the device has no cooperative launches");
@@ -107,8 +107,10 @@ std::string replay(const Machine& machine) {
 }  // namespace
 
 std::vector<Check> grid_checks() {
-  return {{"grid barrier: 100,000 rounds", [](const Machine& m) { return meet(m, false, m.small ? 50 : 100'000); }},
-          {"cooperative launch: full residency", [](const Machine& m) { return meet(m, true, m.small ? 20 : 2'000); }},
+  return {{"grid barrier: 100,000 rounds",
+           [](const Machine& m) { return barrier_rounds(m, false, m.small ? 50 : 100'000); }},
+          {"cooperative launch: full residency",
+           [](const Machine& m) { return barrier_rounds(m, true, m.small ? 20 : 2'000); }},
           {"recorded loop: replayed", replay}};
 }
 

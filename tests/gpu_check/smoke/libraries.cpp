@@ -1,4 +1,4 @@
-// Products by cuBLASLt, at addresses that are aligned and that are not, and convolutions by cuDNN.
+// Products by cuBLASLt, at aligned and unaligned addresses, and convolutions by cuDNN.
 #include <croton/convolution.hpp>
 #include <croton/croton.hpp>
 
@@ -19,7 +19,7 @@ namespace cuda = runtime::cuda;
 
 struct Matrices {
   std::int64_t m, n, k;
-  std::int64_t offset;  // elements in front of each operand
+  std::int64_t offset;  // elements before each operand
 };
 
 void product(const cuda::Stream& stream, cuda::BlasLt& library, const Matrices& sizes) {
@@ -40,7 +40,7 @@ void product(const cuda::Stream& stream, cuda::BlasLt& library, const Matrices& 
   library.gemm(stream, p);
   std::vector<float> got(static_cast<std::size_t>(m * n));
   cuda::copy_out(stream, std::as_writable_bytes(std::span(got)), dc.data() + front);
-  // A sum of k products below 1 is within k * k * 2^-24 of the exact one, whatever the order.
+  // A sum of k products below 1 is within k * k * 2^-24 of the exact one, in any order.
   const double tolerance = static_cast<double>(k * k) * 0x1p-24;
   for (std::int64_t i = 0; i < m; i += std::max<std::int64_t>(1, m / 7)) {
     for (std::int64_t j = 0; j < n; ++j) {
@@ -76,7 +76,7 @@ std::string convolution(const Machine& machine) {
   if (!cuda::Dnn::available(&why)) throw NotAvailable(why.substr(0, why.find('\n')));
   const Variable x = tensor4("x"), w = tensor4("w");
   const Variable y = nnet::conv2d(x, w, {.border = "half", .flip = false});
-  // Small ones would stay in our own kernels.
+  // Small ones would run in Croton's own kernels.
   const std::int64_t side = machine.small ? 15 : 56;
   std::uint64_t by_library = 0;
   const auto run = [&](const std::string& device) {

@@ -2,10 +2,10 @@
 //
 //   croton_gpu_smoke [--device cuda0] [--small 1] [--list 1] [--skip A;B] [--stop 1] [--plant memory|race]
 //
-// Prints lines of JSON, each as soon as it is known: {"begin": NAME} before a check, so that a check that kills the
-// process is known, and {"check": NAME, "status": "passed" | "failed" | "not available", "why", "seconds"} after it.
-// The exit status is 1 if one failed; with --stop the program ends at the first failure. --plant makes an error for
-// sanitizers to find, and checks nothing.
+// Prints lines of JSON, each as soon as possible: {"begin": NAME} before a check, so that a check that kills the
+// process can be identified, and {"check": NAME, "status": "passed" | "failed" | "not available", "why", "seconds"}
+// after it. The exit status is 1 if one failed; with --stop the program ends at the first failure. --plant makes an
+// error for sanitizers to find, and checks nothing.
 #include <croton/croton.hpp>
 #include <croton/device.hpp>
 
@@ -68,7 +68,7 @@ double seconds_now() {
 
 void print(const bench::Record& record) { std::cout << record.text() << std::endl; }
 
-/// False where it failed.
+/// False if it failed.
 bool run(const Check& check, const Machine& machine) {
   print(bench::Record().add("begin", check.name));
   const double begin = seconds_now();
@@ -97,7 +97,7 @@ int run_all(Options options) {
     return 0;
   }
   Machine& machine = options.machine;
-  devices();  // flags that name libraries count from now on, also for what is asked of the driver directly
+  devices();  // from here on flags that name libraries apply, also to direct calls of the driver
   machine.driver = machine.device.starts_with("cuda") && flag("cuda_simulator") == "0";
   if (machine.driver) machine.index = std::stoi("0" + machine.device.substr(4));
   if (!options.plant.empty()) {

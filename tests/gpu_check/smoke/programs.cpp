@@ -8,7 +8,7 @@
 namespace croton::smoke {
 namespace {
 
-/// What a call gives: its outputs, then the new values of updated variables.
+/// The results of a call: its outputs, then the new values of updated variables.
 std::vector<Array> call(const Function& f, const Graph& graph, const std::vector<Array>& values) {
   const std::vector<Argument> arguments(values.begin(), values.end());
   const Outputs outputs = f.call(arguments);
@@ -36,7 +36,8 @@ struct Compiled {
   }
 };
 
-/// How the bits differ; empty where they do not. The sign and payload of a NaN are the processor's.
+/// The difference of the bits; empty if they are equal. The sign and payload of a NaN depend on the processor and are
+/// not compared.
 std::string difference(const Array& got, const Array& wanted) {
   if (got.shape() != wanted.shape()) return fmt::format("has {} elements in place of {}", got.size(), wanted.size());
   const Array a = got.copy(), b = wanted.copy();

@@ -11,7 +11,7 @@
 
 namespace croton::smoke {
 
-/// Sizes of a program: rows and columns (or whatever it makes of them).
+/// Sizes of a program, usually rows and columns.
 struct Size {
   std::int64_t rows, columns;
 };
@@ -26,7 +26,7 @@ struct Graph {
 
 struct Program {
   std::string name;    ///< of the check: "row: softmax"
-  std::string kernel;  ///< part of the text of one of its kernels: "ct::row("; the check fails where none has it
+  std::string kernel;  ///< part of the text of one of its kernels: "ct::row("; the check fails if none has it
   std::function<Graph()> graph;
   std::function<std::vector<Array>(const Size&)> inputs;
   double tolerance = 0;    ///< 0: the bits are those of the CPU; else relative and absolute
@@ -34,7 +34,7 @@ struct Program {
   bool repeats = true;     ///< whether a second call gives the same
 };
 
-/// Compiles once for each, calls with all sizes, compares; twice on the device, where both must have the same bits.
+/// Compiles once per device, calls with all sizes, compares; the device is called twice, and must give the same bits.
 Check check_of(Program program);
 
 /// Numbers in [-1, 1).

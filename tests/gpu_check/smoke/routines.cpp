@@ -10,7 +10,7 @@ namespace {
 
 using Vars = std::vector<Variable>;
 
-/// Of a vector and a matrix.
+/// Functions of a vector and a matrix.
 Program routine(const std::string& name, const std::string& kernel,
                 const std::function<Vars(const Variable&, const Variable&)>& f) {
   return {

@@ -14,8 +14,8 @@ namespace croton::smoke {
 
 struct Machine {
   std::string device = "cuda0";
-  int index = 0;       ///< of the device among the driver's
-  bool driver = true;  ///< whether a driver (real, or the one for tests) is behind the device: not for a simulated one
+  int index = 0;       ///< of the device in the driver's list
+  bool driver = true;  ///< whether the device uses a driver (real, or the one for tests); false for a simulated one
   bool small = false;  ///< sizes and counts for devices that run on the host
 };
 
@@ -24,7 +24,7 @@ struct Check {
   std::function<std::string(const Machine&)> run;
 };
 
-/// Thrown by a check of something that this machine does not have.
+/// Thrown by a check that needs something this machine does not have.
 struct NotAvailable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -33,7 +33,7 @@ struct NotAvailable : std::runtime_error {
 inline void require(bool holds, const std::string& what) {
   if (!holds) throw std::runtime_error(what);
 }
-/// Throws NotAvailable where no driver is behind the device.
+/// Throws NotAvailable if the device has no driver.
 inline void require_driver(const Machine& machine) {
   if (!machine.driver) throw NotAvailable("a simulated device has no driver");
 }

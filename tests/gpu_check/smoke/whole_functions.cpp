@@ -1,4 +1,4 @@
-// User-visible behaviour besides values: failures after which the device still works, copies that overlap with work,
+// User-visible behaviour other than values: failures after which the device still works, copies that overlap with work,
 // threads, a device in two parts.
 #include <croton/croton.hpp>
 #include <croton/device.hpp>
@@ -22,7 +22,7 @@ namespace cuda = runtime::cuda;
 
 change_flags on(const Machine& machine) { return change_flags("device=" + machine.device); }
 
-/// A function with a shared variable on the device, to be used again after a failure.
+/// A function with a shared variable on the device, which must work again after a failure.
 struct Probe {
   SharedVariable w;
   Function f;
@@ -72,8 +72,8 @@ std::string out_of_memory(const Machine& machine) {
   return message;
 }
 
-/// Buffers until there is no more, then all given back: memory that the pool keeps must not be in the way of what needs
-/// some of its own, such as the code of a new function.
+/// Allocates buffers until there is no more memory, then frees all: memory kept by the pool must not be missing for
+/// separate allocations, such as the code of a new function.
 std::string full_memory(const Machine& machine) {
   require_driver(machine);
   if (machine.small) throw NotAvailable("small sizes only");
@@ -116,7 +116,7 @@ std::string bad_index(const Machine& machine) {
   return message;
 }
 
-/// Pinned memory is copied in and out while kernels run, ordered by events alone.
+/// Pinned memory is copied in and out while kernels run; only events order the copies.
 std::string asynchronous_copies(const Machine& machine) {
   require_driver(machine);
   const std::shared_ptr<cuda::Context> context = cuda::Context::get(machine.index);
@@ -148,7 +148,7 @@ std::string asynchronous_copies(const Machine& machine) {
   return fmt::format("{} rounds of {} KiB", rounds, bytes >> 10);
 }
 
-/// A call's arguments are copied while the call before is still running.
+/// A call's arguments are copied while the previous call is still running.
 std::string uploads(const Machine& machine) {
   const change_flags flags = on(machine);
   const std::int64_t n = machine.small ? 500 : 1'000'000;
@@ -190,7 +190,7 @@ std::string two_threads(const Machine& machine) {
   return fmt::format("{} calls each", calls);
 }
 
-/// One GPU as two devices: variables pinned to each, a product that needs both.
+/// One GPU as two devices: variables pinned to each, and a product that needs both.
 std::string logical_devices(const Machine& machine) {
   if (!machine.device.starts_with("cuda")) throw NotAvailable("the device is no GPU");
   const change_flags flags("logical_devices=cuda0:2");

@@ -1,4 +1,4 @@
-"""A peer for tests/gpu_check/check.py: NumPy, by the protocol of the peers on a GPU (bench/peers/gpu_common.py)."""
+"""A peer for tests/gpu_check/check.py: NumPy, with the protocol of the peers on a GPU (bench/peers/gpu_common.py)."""
 import os
 import sys
 

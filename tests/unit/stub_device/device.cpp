@@ -19,7 +19,7 @@ base::DeviceName::Kind kind() {
 }
 
 runtime::DeviceFacts stub_facts() {
-  runtime::DeviceFacts facts;  // not on_host: the device is asked to run its kernels, which are CPU code
+  runtime::DeviceFacts facts;  // not on_host: the device runs its kernels, which are CPU code
   facts.name = {kind(), 0};
   facts.kind = runtime::DeviceFacts::Kind::logical;
   facts.title = "a stub";
@@ -64,7 +64,7 @@ class Device final : public runtime::Device {
 };
 
 Device& device() {
-  static auto& made = *new Device;  // never destroyed, as arrays may live on it
+  static auto& made = *new Device;  // never destroyed, because arrays may have memory on it
   return made;
 }
 

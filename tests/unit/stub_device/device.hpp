@@ -6,14 +6,14 @@
 
 namespace croton::test::stub {
 
-/// While one lives there is a device stub0.
+/// The device stub0 exists during its lifetime.
 class Present {
  public:
   Present();
   ~Present();
 };
 
-/// How often stub0 has been asked for something since the start.
+/// The number of operations of stub0 since the start.
 struct Work {
   std::uint64_t launches = 0, products = 0, copies_in = 0, copies_out = 0;
 };

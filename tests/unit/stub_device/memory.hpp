@@ -15,10 +15,10 @@ namespace croton::test::stub {
 
 class Memory {
  public:
-  /// A piece that goes back with its last owner.
+  /// Memory that is freed with its last owner.
   std::shared_ptr<void> allocate(std::size_t bytes) {
     constexpr std::size_t alignment = 64;
-    const std::size_t whole = (bytes / alignment + 1) * alignment;  // one without elements has an address too
+    const std::size_t whole = (bytes / alignment + 1) * alignment;  // an empty one has an address too
     void* piece = std::aligned_alloc(alignment, whole);
     if (piece == nullptr) throw OutOfMemory("stub: no memory");
     std::memset(piece, 0xab, whole);
@@ -27,7 +27,7 @@ class Memory {
     return {piece, [this](void* end) { release(end); }};
   }
 
-  /// InternalError unless all of it is in one piece.
+  /// InternalError unless the range is in one allocation.
   void check(const void* address, std::size_t bytes) const {
     const auto* begin = static_cast<const std::byte*>(address);
     const std::lock_guard lock(mutex_);

@@ -3,5 +3,5 @@ import support
 support.start()
 from logistic_sgd import sgd_optimization_mnist  # noqa: E402
 
-# With its own 600 a batch there would be no batch of the 500 digits to validate on.
+# With its default of 600 per batch, the 500 digits would have no batch for validation.
 sgd_optimization_mnist(batch_size=100)

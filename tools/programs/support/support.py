@@ -1,4 +1,4 @@
-"""What the drivers of the programs share; it runs in the program's process, under Croton or under Theano 1.0.5."""
+"""Shared code of the drivers; it runs in the program's process, under Croton or under Theano 1.0.5."""
 
 import importlib.util
 import os
@@ -15,7 +15,7 @@ _spec.loader.exec_module(python2)
 
 
 def old_numpy():
-    """Names and habits of the NumPy of the programs' time that later ones dropped."""
+    """Names and behaviour of older NumPy, from the time of the programs, that later versions removed."""
     for name, value in {"float": float, "int": int, "bool": bool, "object": object, "product": numpy.prod}.items():
         if name not in vars(numpy):
             setattr(numpy, name, value)
@@ -39,7 +39,7 @@ def old_numpy():
 
 
 def old_scipy():
-    """scipy.misc with imsave and imread, which programs import and our runs never call."""
+    """scipy.misc with imsave and imread, which programs import and do not call in these runs."""
     import scipy
 
     misc = types.ModuleType("scipy.misc")
@@ -48,7 +48,7 @@ def old_scipy():
 
 
 def package(name, **attributes):
-    """Puts a module of that dotted name there, and the packages above it."""
+    """Adds a module with this dotted name, and its parent packages."""
     parts = name.split(".")
     for length in range(1, len(parts) + 1):
         path = ".".join(parts[:length])
@@ -61,7 +61,8 @@ def package(name, **attributes):
 
 
 def reference():
-    """Names that Theano 1.0.5 no longer has and the programs, written for 0.7 and 0.8, use; Croton has them."""
+    """Names that the programs, written for Theano 0.7 and 0.8, use, and that Theano 1.0.5 no longer has; Croton has
+    them."""
     import collections
 
     import theano
@@ -83,7 +84,7 @@ class _Counter(object):
         self.left -= text.count("\n")
         if self.left <= 0:
             self.stream.flush()
-            # The program's own loop is longer than the test; what it has printed is the result.
+            # The program's own loop is longer than the test; its output so far is the result.
             raise SystemExit(0)
 
     def __getattr__(self, name):
@@ -91,24 +92,24 @@ class _Counter(object):
 
 
 def stop_after(lines):
-    """Ends the program when it has printed so many lines."""
+    """Ends the program after this many printed lines."""
     sys.stdout = _Counter(sys.stdout, lines)
 
 
 def start(seed=1):
-    """What each driver does first."""
+    """The first step of every driver."""
     numpy.random.seed(seed)
     if os.environ.get("CROTON_REFERENCE"):
         reference()
 
 
 def run(path):
-    """Runs a program as `__main__`, converted where it is of Python 2, and gives its names."""
+    """Runs a program as `__main__`, converted if it is Python 2, and returns its names."""
     return python2.run(path)
 
 
 def newmu(ntrain, ntest):
-    """Theano-Tutorials: where load.py finds its data, and how much of it the programs get."""
+    """Theano-Tutorials: tells load.py the folder of its data, and limits the data that the programs get."""
     import functools
 
     python2.install(os.getcwd(), python2=True)

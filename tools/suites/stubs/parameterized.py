@@ -1,4 +1,5 @@
-"""Stand-in for the package `parameterized`: its decorators `expand` (methods of a TestCase) and plain use (functions)."""
+"""A substitute for the package `parameterized`: its decorators `expand` (methods of a TestCase) and plain use
+(functions)."""
 import functools
 import inspect
 import re
@@ -39,7 +40,7 @@ class parameterized:
 
     @classmethod
     def expand(cls, values, name_func=None, **_):
-        """One method for each set of arguments, put beside the decorated one in the class body."""
+        """One method for each set of arguments, added to the class of the decorated one."""
         def decorate(function):
             scope = inspect.currentframe().f_back.f_locals
             for number, value in enumerate(_params(values)):

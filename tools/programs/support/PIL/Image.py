@@ -2,7 +2,7 @@
 
 
 class Image(object):
-    """What `fromarray` gives."""
+    """The result of `fromarray`."""
 
     def __init__(self, array):
         self.array = array

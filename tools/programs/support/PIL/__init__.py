@@ -1,1 +1,1 @@
-"""Stand-in for Pillow: the programs save pictures that no test looks at."""
+"""A substitute for Pillow: no test uses the pictures that the programs save."""

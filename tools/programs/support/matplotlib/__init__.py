@@ -1,1 +1,1 @@
-"""Stand-in for matplotlib, which draws nothing: the programs are judged by what they print."""
+"""A substitute for matplotlib, which draws nothing: the tests only use the printed output of programs."""

@@ -1,4 +1,4 @@
-"""Takes every call and does nothing."""
+"""Accepts every call and does nothing."""
 
 __all__ = ["show"]
 

@@ -1,1 +1,1 @@
-"""Stand-in for the package that the RNN-RBM tutorial reads its music with."""
+"""A substitute for the package with which the RNN-RBM tutorial reads its music."""

@@ -1,14 +1,15 @@
-"""Reads and writes standard MIDI files as piano rolls: one row a time step, one column a pitch, 1 where a note sounds."""
+"""Reads and writes standard MIDI files as piano rolls: one row per time step, one column per pitch, 1 if a note
+sounds."""
 
 import struct
 
 import numpy
 
-TICKS = 480  # Ticks a beat, at the 500,000 microseconds a beat that hold where a file says nothing.
+TICKS = 480  # Ticks per beat; a beat has 500,000 microseconds unless the file has another tempo.
 
 
 def _number(value):
-    """A number in MIDI's variable length: 7 bits a byte, the highest bit on all but the last."""
+    """A number in MIDI's variable length: 7 bits per byte, with the highest bit set in all but the last."""
     data = [value & 127]
     while value > 127:
         value >>= 7

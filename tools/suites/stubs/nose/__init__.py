@@ -1,4 +1,4 @@
-"""Stand-in for nose, which does not run on present Pythons: only what test files import of it."""
+"""A substitute for nose, which does not run on current versions of Python: only the names that test files import."""
 from unittest import SkipTest
 
 from . import plugins, tools
