@@ -21,7 +21,7 @@ struct Operand {
 struct Parameter {
   Kind kind;
   int operand;
-  long long value;  // of an address: in bytes behind element 0
+  long long value;  // of an address: in bytes after element 0
 };
 
 struct Program {

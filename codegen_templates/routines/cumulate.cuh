@@ -17,7 +17,7 @@ struct Cumulate {
     V* const fronts = reinterpret_cast<V*>(p.workspace);
     const index parts = (p.length + cumulate_part - 1) / cumulate_part;
     const index column = item % p.inner;
-    if (p.phase == 1) {  // a line: totals become what lies in front
+    if (p.phase == 1) {  // a line: totals become the total in front of the part
       const index first = item / p.inner * parts * p.inner + column;
       V front = fronts[first];
       for (index part = 1; part < parts; ++part) {

@@ -1,6 +1,6 @@
 // A convolution as libraries get it, on the host and on a GPU: sums of products of the elements under windows and the
 // filters. One description serves a convolution, its gradient by the image (spreads) and its gradient by the filters
-// (dilations, with images in the place of channels): the numbers tell a library which of its routines to take.
+// (dilations, with images as channels): the numbers tell a library which of its routines to use.
 #pragma once
 
 #include <croton/type.hpp>

@@ -83,7 +83,7 @@ std::optional<Finding> AccessChecker::check(const Accessor& accessor, const Acce
   if (access.reads() &&
       !(access.is_block() ? found.written->any(offset, access.size) : found.written->all(offset, access.size)))
     return wrong(Finding::Kind::uninitialised);
-  // In CUDA a volatile access is a relaxed atomic one; in shared memory old code uses it in place of a barrier.
+  // In CUDA a volatile access is a relaxed atomic one; in shared memory old code uses it instead of a barrier.
   const bool is_strong = access.is_atomic() || (access.is_volatile() && !is_shared(access.address));
   if (is_strong) synchronize(accessor.thread, access);
   if (auto race = find_race(*found.shadow, offset, accessor.thread, access, is_strong)) return race;

@@ -14,7 +14,7 @@ enum class VectorWidth { bits128, bits256, bits512 };
 /// The width of this processor, as far as the operating system lets programs use it.
 VectorWidth vector_width();
 
-/// The core to ask OpenBLAS for in place of `chosen` (as `openblas_get_corename` spells it) on a processor of this
+/// The core to request from OpenBLAS instead of `chosen` (as `openblas_get_corename` spells it) on a processor of this
 /// width; empty if `chosen` is as good, or unknown. Processors of AMD with AVX-512 get the kernels of Intel's, as in
 /// versions of OpenBLAS that know them.
 std::string better_core(std::string_view chosen, VectorWidth width);

@@ -119,7 +119,7 @@ Problem as_by_image(const Convolution& c) {
   return p;
 }
 
-/// Images are in the place of channels, windows in that of taps.
+/// Images are its channels, windows its taps.
 Problem as_by_filters(const Convolution& c) {
   Problem p{.task = Task::by_filters,
             .axes = c.axes,

@@ -60,7 +60,7 @@ struct Problem {
 
 /// The problem of a description; nothing if it is none of the three, and then `why` gets the reason. If two are
 /// possible, it is the one for which the library is probably faster: a gradient by filters has few windows, many taps,
-/// and images in the place of channels.
+/// and images as channels.
 std::optional<Problem> recognise(const Convolution& description, std::string* why = nullptr);
 
 /// The same for images [first, first + count) only. The gradient by filters is then a part of a sum.
