@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/rounding.hpp"
 #include "codegen_templates/common/sizes.hpp"
 
 namespace croton::codegen {
@@ -24,8 +25,6 @@ std::int64_t inner_count(const Launch& launch) {
 }
 
 std::int64_t at_least_one(std::int64_t n) { return std::max<std::int64_t>(1, n); }
-std::int64_t ceiling(std::int64_t a, std::int64_t b) { return a == 0 ? 0 : (a - 1) / b + 1; }
-
 constexpr Family families[] = {Family::pointwise, Family::row, Family::column, Family::split, Family::contract};
 
 }  // namespace
@@ -40,7 +39,7 @@ std::int64_t tile_count(const Launch& launch, std::int64_t side) {
   const std::size_t axes = launch.variant.parallel.size();
   for (std::size_t m = 0; m < axes; ++m) {
     const bool tiled = m + 1 == axes || launch.variant.tile_axis == m;
-    count *= tiled ? ceiling(launch.sizes[m], side) : launch.sizes[m];
+    count *= tiled ? base::ceil_div(launch.sizes[m], side) : launch.sizes[m];
   }
   return count;
 }
@@ -55,13 +54,13 @@ std::int64_t side_count(const Analysis& analysis, const Launch& launch, kernel::
 Work contract_work(const Analysis& analysis, const Launch& launch, const Schedule& schedule) {
   const std::int64_t rows = side_count(analysis, launch, kernel::Side::rows),
                      columns = side_count(analysis, launch, kernel::Side::columns),
-                     others =
-                         side_count(analysis, launch, kernel::Side::both) * ceiling(columns, ct::cpu_contract_columns);
+                     others = side_count(analysis, launch, kernel::Side::both) *
+                              base::ceil_div(columns, ct::cpu_contract_columns);
   const std::int64_t block = ct::cpu_contract_block_rows(rows, others);
   // A multiplication takes about a thirtieth of the time of an element in other families.
   const std::int64_t cost =
       block * std::min<std::int64_t>(columns, ct::cpu_contract_columns) / 32 * at_least_one(inner_count(launch));
-  return {others * ceiling(rows, block), at_least_one(schedule.grain / at_least_one(cost))};
+  return {others * base::ceil_div(rows, block), at_least_one(schedule.grain / at_least_one(cost))};
 }
 
 }  // namespace
@@ -79,11 +78,11 @@ Work cpu_work(const Analysis& analysis, const Launch& launch, const Schedule& sc
       return {points, at_least_one(schedule.grain / at_least_one(length))};
     case Family::column: {
       const std::int64_t width = launch.sizes[launch.variant.parallel.size() - 1];
-      return {width == 0 ? 0 : points / width * ceiling(width, ct::tile_points),
+      return {width == 0 ? 0 : points / width * base::ceil_div(width, ct::tile_points),
               at_least_one(schedule.grain / ct::tile_points / at_least_one(length))};
     }
     case Family::split:
-      return {ceiling(length, ct::part_elements), at_least_one(schedule.grain / ct::part_elements)};
+      return {base::ceil_div(length, ct::part_elements), at_least_one(schedule.grain / ct::part_elements)};
     case Family::contract:
       return contract_work(analysis, launch, schedule);
   }
@@ -92,7 +91,7 @@ Work cpu_work(const Analysis& analysis, const Launch& launch, const Schedule& sc
 
 std::int64_t gpu_items(const Analysis& analysis, const Launch& launch) {
   if (launch.variant.tiled()) return tile_count(launch, ct::gpu_tile_side);
-  return analysis.kernel.family == Family::split ? ceiling(inner_count(launch), ct::part_elements)
+  return analysis.kernel.family == Family::split ? base::ceil_div(inner_count(launch), ct::part_elements)
                                                  : point_count(launch);
 }
 
@@ -101,10 +100,10 @@ int tile_blocks(std::int64_t tiles, const Schedule& schedule) {
 }
 
 int thread_blocks(std::int64_t items, const Schedule& schedule) {
-  return tile_blocks(ceiling(items, schedule.threads), schedule);
+  return tile_blocks(base::ceil_div(items, schedule.threads), schedule);
 }
 
-std::int64_t group_tiles(const Launch& launch) { return ceiling(point_count(launch), ct::group_tile); }
+std::int64_t group_tiles(const Launch& launch) { return base::ceil_div(point_count(launch), ct::group_tile); }
 
 Work group_work(std::int64_t tiles, const Schedule& schedule) {
   return {tiles, std::max<std::int64_t>(1, schedule.grain / ct::group_tile)};
@@ -114,10 +113,12 @@ int gpu_blocks(const Analysis& analysis, const Variant& variant, std::int64_t it
   if (variant.tiled()) return tile_blocks(items, schedule);
   const Family family = analysis.kernel.family;
   if (family == Family::contract)
-    return tile_blocks(ceiling(items, std::int64_t{ct::gpu_contract_rows(schedule.threads)} * ct::gpu_contract_columns),
-                       schedule);
+    return tile_blocks(
+        base::ceil_div(items, std::int64_t{ct::gpu_contract_rows(schedule.threads)} * ct::gpu_contract_columns),
+        schedule);
   const bool warps = family == Family::row || family == Family::split;
-  return warps ? tile_blocks(ceiling(items, schedule.threads / ct::lanes), schedule) : thread_blocks(items, schedule);
+  return warps ? tile_blocks(base::ceil_div(items, schedule.threads / ct::lanes), schedule)
+               : thread_blocks(items, schedule);
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include "base/config.hpp"
 #include "base/device_name.hpp"
 #include "base/interrupt.hpp"
+#include "base/rounding.hpp"
 #include "base/shape.hpp"
 #include "base/stage.hpp"
 #include "runtime/bound/routine_launch.hpp"
@@ -27,7 +28,7 @@ constexpr std::size_t max_lines = 4;
 
 std::int64_t aligned(std::int64_t bytes) {
   constexpr std::int64_t alignment = 64;
-  return (bytes + alignment - 1) / alignment * alignment;
+  return base::round_up(bytes, alignment);
 }
 
 }  // namespace

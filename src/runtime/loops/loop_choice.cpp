@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/rounding.hpp"
 #include "codegen_templates/common/sizes.hpp"
 
 namespace croton::runtime {
@@ -17,12 +18,10 @@ constexpr std::int64_t max_elements_of_one_block = std::int64_t{1} << 18;
 // each block makes a grid barrier longer.
 constexpr std::int64_t max_blocks_per_multiprocessor = 4;
 
-std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 }  // namespace
 
 LoopChoice choose_loop_form(const LoopWork& work, bool cooperates, const codegen::Schedule& schedule) {
-  const std::int64_t of_block = ceiling(work.elements, work.blocks);
+  const std::int64_t of_block = base::ceil_div(work.elements, work.blocks);
   // In the grid form all blocks share this work, so the time of one block is small and neglected.
   const bool gains = of_block > work.barriers * schedule.meeting;
   const bool too_long = !work.partitioned && work.elements > max_elements_of_one_block;
@@ -49,7 +48,8 @@ int grid_blocks(std::int64_t warps, std::int64_t resident, std::int64_t multipro
   const std::int64_t most = std::min<std::int64_t>(
       {resident, max_blocks_per_multiprocessor * std::max<std::int64_t>(1, multiprocessors), schedule.blocks});
   // A small amount of work is distributed over many multiprocessors, one warp each.
-  const std::int64_t wanted = std::max(ceiling(warps, schedule.threads / ct::lanes), std::min(warps, multiprocessors));
+  const std::int64_t wanted =
+      std::max(base::ceil_div(warps, schedule.threads / ct::lanes), std::min(warps, multiprocessors));
   return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, most));
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/config.hpp"
 #include "base/index.hpp"
+#include "base/rounding.hpp"
 #include "base/shape.hpp"
 #include "plan/loop_form.hpp"
 #include "runtime/bound/launch_time.hpp"
@@ -312,7 +313,7 @@ std::int64_t LoopLaunch::run_by_steps(const Memory& memory, RunCounts& counts) {
       const std::int64_t end = std::min(steps_, (number + 1) * steps_per_piece_);
       for (std::int64_t t = number * steps_per_piece_; t < end; ++t) run_step(t, of_piece);
     };
-    repeated_->run(where, (steps_ + steps_per_piece_ - 1) / steps_per_piece_, piece, counts);
+    repeated_->run(where, base::ceil_div(steps_, steps_per_piece_), piece, counts);
     return steps_;
   }
   std::int64_t t = 0;

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/device_memory.hpp"
+#include "base/rounding.hpp"
 #include "base/shape.hpp"
 #include "codegen_templates/common/sizes.hpp"
 #include "expr/evaluate.hpp"
@@ -30,7 +31,7 @@ constexpr std::size_t bytes_of_failure = 16;
 
 std::int64_t aligned(std::int64_t bytes) {
   constexpr std::int64_t alignment = 64;
-  return (bytes + alignment - 1) / alignment * alignment;
+  return base::round_up(bytes, alignment);
 }
 
 std::size_t bytes_of(const LoopLayout& layout, plan::BufferId buffer) {

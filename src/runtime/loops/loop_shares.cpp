@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/rounding.hpp"
 #include "base/shape.hpp"
 #include "codegen_templates/common/sizes.hpp"
 #include "runtime/cpu/threads.hpp"
@@ -106,7 +107,7 @@ bool splits_in_grid(const StepPart& part) { return part.as_row && part.elements(
 
 void share_in_rows_of(LoopShares& shares, std::int64_t share_rows) {
   shares.share_rows = share_rows;
-  shares.shares = (shares.rows + share_rows - 1) / share_rows;
+  shares.shares = base::ceil_div(shares.rows, share_rows);
 }
 
 /// Lets all blocks work on each part, and splits long reductions again.
@@ -150,7 +151,7 @@ bool choose_threads(LoopLayout& layout, std::int64_t work, std::string& why) {
   const std::int64_t worth =
       std::max<std::int64_t>(1, work * std::max<std::int64_t>(1, layout.steps) / shares.schedule.grain);
   const std::int64_t wanted = std::min<std::int64_t>({cpu::ThreadPool::instance().threads(), worth, shares.rows});
-  share_in_rows_of(shares, (shares.rows + wanted - 1) / wanted);
+  share_in_rows_of(shares, base::ceil_div(shares.rows, wanted));
   return true;
 }
 

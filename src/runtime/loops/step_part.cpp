@@ -1,5 +1,6 @@
 #include "runtime/loops/step_part.hpp"
 
+#include "base/rounding.hpp"
 #include "codegen_templates/common/sizes.hpp"
 
 namespace croton::runtime {
@@ -10,12 +11,12 @@ std::int64_t StepPart::elements() const {
   return count;
 }
 
-std::int64_t StepPart::split_blocks() const { return (elements() + ct::block_elements - 1) / ct::block_elements; }
+std::int64_t StepPart::split_blocks() const { return base::ceil_div(elements(), ct::block_elements); }
 
 std::int64_t StepPart::warps() const {
   if (is_split()) return split_blocks();
   const bool warp_a_point = kernel && analysis()->kernel.family == kernel::Family::row;
-  return warp_a_point ? points() : (points() + ct::lanes - 1) / ct::lanes;
+  return warp_a_point ? points() : base::ceil_div(points(), ct::lanes);
 }
 
 }  // namespace croton::runtime

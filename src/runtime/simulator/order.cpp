@@ -1,8 +1,9 @@
-#include "base/rounding.hpp"
 #include "runtime/simulator/order.hpp"
 
 #include <algorithm>
 #include <cstddef>
+
+#include "base/rounding.hpp"
 
 namespace croton::runtime::simulator {
 namespace {

@@ -1,9 +1,10 @@
-#include "base/rounding.hpp"
 #include "runtime/simulator/shadow.hpp"
 
 #include <algorithm>
 #include <croton/error.hpp>
 #include <cstring>
+
+#include "base/rounding.hpp"
 
 namespace croton::runtime::simulator {
 
