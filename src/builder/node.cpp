@@ -109,7 +109,7 @@ Node::~Node() {
   draining = false;
 }
 
-std::string describe(Where where) { return where.known() ? base::file_and_line(where) : "line unknown"; }
+std::string describe(Where where) { return base::file_and_line(where); }
 
 std::string describe(const Variable& v) {
   std::string subject = v.name();

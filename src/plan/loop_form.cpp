@@ -66,9 +66,7 @@ std::string large_product(const fuse::Program& program, const fuse::LoopCall& ca
                                     !why_not_product_in_grid(rows, k, n, bytes, 2 * bytes).empty()
                               : bytes > expr::most_right_bytes_cpu;
     if (!large) continue;
-    const Where where = product->origin.where;
-    return fmt::format("the product of {} has a right matrix of {:.1f} MiB",
-                       where.known() ? base::file_and_line(where) : "an unknown line",
+    return fmt::format("the product of {} has a right matrix of {:.1f} MiB", base::file_and_line(product->origin.where),
                        static_cast<double>(bytes) / (1 << 20));
   }
   return "";

@@ -175,9 +175,9 @@ class Planner {
       if (read.place == call.place) return;
       const NodeId node = call.members.front();
       const expr::Origin& origin = arena_.origin(node);
-      throw InternalError(fmt::format(
-          "plan: {} ({}) runs on another device than the {} it reads is on", arena_.op(node).name,
-          origin.where.known() ? base::file_and_line(origin.where) : "line unknown", arena_.op(read.node).name));
+      throw InternalError(fmt::format("plan: {} ({}) runs on another device than the {} it reads is on",
+                                      arena_.op(node).name, base::file_and_line(origin.where),
+                                      arena_.op(read.node).name));
     };
     for (const BufferId b : step.reads) require(b);
     for (const std::vector<BufferId>& generated : step.generated_reads) {

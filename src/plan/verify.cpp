@@ -50,8 +50,7 @@ class Verifier {
     const NodeId node = at.writes.empty() ? expr::no_node : buffer(at.writes.front()).node;
     const Where where = node == expr::no_node ? Where() : arena_.origin(node).where;
     fail("step {} ({}, {}) {}", s, node == expr::no_node ? "no result" : arena_.op(node).name,
-         where.known() ? base::file_and_line(where) : "line unknown",
-         fmt::vformat(fmt::string_view(text), fmt::make_format_args(values...)));
+         base::file_and_line(where), fmt::vformat(fmt::string_view(text), fmt::make_format_args(values...)));
   }
 
   /// All buffers that a step reads: the operands of its kernel, or of the generated kernels of a product, and a

@@ -168,8 +168,7 @@ class Placer {
     throw DeviceError(
         fmt::format("{}{} ({}) was requested on {}, which does not exist; there are: {} (allow_soft_placement=true "
                     "lets it run on one of them)",
-                    arena_.op(id).name, origin.name.empty() ? "" : " " + origin.name,
-                    origin.where.known() ? base::file_and_line(origin.where) : "line unknown",
+                    arena_.op(id).name, origin.name.empty() ? "" : " " + origin.name, base::file_and_line(origin.where),
                     name_of(arena_.node(id).place), available));
   }
 

@@ -132,8 +132,8 @@ KernelOp::KernelOp(Definition d, Where where) {
 Variable KernelOp::apply(const std::vector<Operand>& operands) const {
   if (std::cmp_not_equal(operands.size(), op_->arity)) {
     throw TypeError(fmt::format("{} ({}): {} operand(s) are given, where {} are expected", op_->name,
-                                operands.empty() ? "line unknown" : builder::describe(operands[0].where),
-                                operands.size(), op_->arity));
+                                builder::describe(operands.empty() ? Where() : operands[0].where), operands.size(),
+                                op_->arity));
   }
   std::vector<Variable> inputs;
   for (const Operand& operand : operands) inputs.push_back(operand.variable);

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "runtime/bound/user_line.hpp"
+
 namespace croton::runtime {
 namespace {
 
@@ -44,8 +46,8 @@ BoundKernel bind_kernel(const Executable& executable, const plan::Step& step, in
   std::int64_t elements = 1;
   for (const std::int64_t size : result.launch.sizes) {
     if (__builtin_mul_overflow(elements, std::max<std::int64_t>(1, size), &elements) || elements > max_elements) {
-      throw ShapeError(fmt::format("a kernel would walk more than {} elements ({})", max_elements,
-                                   result.call->origins.empty() ? "line unknown" : line_of(result.call->origins[0])));
+      throw ShapeError(
+          fmt::format("a kernel would walk more than {} elements ({})", max_elements, lines_of(result.call->origins)));
     }
   }
   return result;

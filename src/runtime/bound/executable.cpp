@@ -100,8 +100,8 @@ void check_place(const Array& place, std::span<const std::int64_t> shape) {
 }
 
 std::string line_of(const expr::Origin& origin) {
-  if (!origin.where.known()) return origin.name.empty() ? "line unknown" : origin.name;
-  return fmt::format("{}{}{}", origin.name, origin.name.empty() ? "" : ", ", base::file_and_line(origin.where));
+  if (origin.name.empty()) return base::file_and_line(origin.where);
+  return origin.where.known() ? origin.name + ", " + base::file_and_line(origin.where) : origin.name;
 }
 
 std::shared_ptr<const Executable> make_executable(fuse::Program program) {
