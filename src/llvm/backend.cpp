@@ -29,6 +29,18 @@ llvm::PipelineTuningOptions tuning(bool vectorise) {
   return options;
 }
 
+/// Large functions stay functions where code is not optimised. To inline all of them is most of the time of such a
+/// compilation: a special function has hundreds of operations at each use. The texts ask for it, since loops that call
+/// functions are not vectorised.
+void keep_large_functions(llvm::Module& module) {
+  constexpr unsigned large = 32;  // instructions
+  for (llvm::Function& function : module) {
+    if (!function.hasFnAttribute(llvm::Attribute::AlwaysInline) || function.getInstructionCount() < large) continue;
+    function.removeFnAttr(llvm::Attribute::AlwaysInline);
+    function.addFnAttr(llvm::Attribute::NoInline);
+  }
+}
+
 void optimise(llvm::Module& module, llvm::TargetMachine& machine, const CrotonCompileRequest& request) {
   const bool for_cpu = is_for_cpu(request.mode);
   llvm::LoopAnalysisManager loops;
@@ -47,6 +59,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, const CrotonCo
   builder.crossRegisterProxies(loops, functions, call_graph, modules);
 
   if (request.guards_divisions != 0) guard_divisions(module);
+  if (for_cpu && request.level == 0) keep_large_functions(module);
   if (!for_cpu) prepare_for_simulator(module, modules, request.mode == croton_mode_simulator_checked);
   const llvm::OptimizationLevel levels[] = {llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
                                             llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};

@@ -33,9 +33,6 @@ warnings.simplefilter("ignore")  # NumPy warns about nan and empty arrays
 GROUP = 10  # outputs of one function: dozens of pointers in one loop compile slowly
 QUICK_GROUP = 40  # without optimisation they do not
 QUICK = {"llvm_level": 0}  # for samples that run once
-# The samples of the table that are compiled with the users' default flags; with --optimise all of them. The choice of
-# samples does not depend on it.
-OPTIMISED = {"float32"}  # and all samples of a row without it
 FLAGS = {"special_values": "ieee"}  # x * 0 is not simplified
 PARTS = ["samples", "dtypes", "special", "gradients"]
 MODES = ["reference", "run"]
@@ -220,11 +217,9 @@ def run_samples(rows, tally, options):
     for (dtype, shapes, _, _), cases in groups(rows).items():
         sets = sets_of(cases[0].row, dtype)
         quick = {} if options.optimise else QUICK
-        as_users = dtype in OPTIMISED or any(not OPTIMISED & set(case.row.dtypes) for case in cases)
-        as_users = options.optimise or as_users and not options.quick
-        for part in parts(cases, GROUP if as_users else QUICK_GROUP):
+        for part in parts(cases, GROUP if options.optimise else QUICK_GROUP):
             started = time.time()
-            run_group(part, sets, shapes[0], "run", tally, **({} if as_users else QUICK))
+            run_group(part, sets, shapes[0], "run", tally, **quick)
             # A part of the samples on the other back-ends: one full set of arrays.
             run_group(part, sets[:1], shapes[0], "reference", tally)
             simulated = dtype in SIMULATED or any(not SIMULATED & set(case.row.dtypes) for case in part)

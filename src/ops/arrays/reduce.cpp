@@ -412,8 +412,8 @@ Variable sum(Operand x, const ReduceOptions& options) { return accumulate("sum",
 Variable prod(Operand x, const ReduceOptions& options) { return accumulate("prod", x, options); }
 Variable max(Operand x, const ReduceOptions& options) { return extreme("max", x, options); }
 Variable min(Operand x, const ReduceOptions& options) { return extreme("min", x, options); }
-Variable argmax(Operand x, const ReduceOptions& options) { return position("argmax", x, options); }
-Variable argmin(Operand x, const ReduceOptions& options) { return position("argmin", x, options); }
+Variable argmax(Operand x, const ReduceOptions& options) { return position_of_extreme("argmax", x, options); }
+Variable argmin(Operand x, const ReduceOptions& options) { return position_of_extreme("argmin", x, options); }
 Variable all(Operand x, const ReduceOptions& options) { return logical_reduction("all", x, options); }
 Variable any(Operand x, const ReduceOptions& options) { return logical_reduction("any", x, options); }
 

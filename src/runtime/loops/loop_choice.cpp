@@ -49,7 +49,7 @@ int grid_blocks(std::int64_t warps, std::int64_t resident, std::int64_t multipro
       {resident, max_blocks_per_multiprocessor * std::max<std::int64_t>(1, multiprocessors), schedule.blocks});
   // A small amount of work is distributed over many multiprocessors, one warp each.
   const std::int64_t wanted =
-      std::max(base::ceil_div(warps, schedule.threads / ct::lanes), std::min(warps, multiprocessors));
+      std::max<std::int64_t>(base::ceil_div(warps, schedule.threads / ct::lanes), std::min(warps, multiprocessors));
   return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, most));
 }
 
