@@ -221,7 +221,7 @@ TEST_CASE("safetensors: what is wrong is named, before memory is asked for", "[a
       {R"({"__metadata__":{},"__metadata__":{}})", "", "\"__metadata__\" is in the header twice"},
       {R"({"__metadata__":{"a":"1","a":"2"}})", "", R"("a" is in "__metadata__" twice)"},
       {R"({"__metadata__":{"a":1}})", "", R"("__metadata__", "a": a number is not allowed there)"},
-      {R"({"__metadata__":{"a":{}}})", "", R"("__metadata__", "a": an object stands where)"},
+      {R"({"__metadata__":{"a":{}}})", "", R"("__metadata__", "a": an object is not allowed there)"},
       {R"({"__metadata__":[]})", "", "array \"__metadata__\": a list is not allowed"},
       {R"({"__metadata__":null})", "", "null is not allowed there"},
       {R"({"x":[]})", "", "array \"x\": a list is not allowed there"},
