@@ -45,6 +45,20 @@ TEST_CASE("pieces are in order, without gaps, until the work is done", "[pieces]
   CHECK(next == 1000);
 }
 
+TEST_CASE("pieces are multiples of a step, but for the last one", "[pieces]") {
+  std::int64_t next = 0;
+  run_in_pieces(
+      1000, 14, 0.0,
+      [&](std::int64_t begin, std::int64_t count) {
+        CHECK(begin == next);
+        CHECK((count % 7 == 0 || begin + count == 1000));
+        next += count;
+        return true;
+      },
+      7);
+  CHECK(next == 1000);
+}
+
 TEST_CASE("work in pieces ends where it says so, and where who called wants it", "[pieces]") {
   int pieces = 0;
   run_in_pieces(1000, 1, 0.0, [&](std::int64_t, std::int64_t) { return ++pieces < 3; });

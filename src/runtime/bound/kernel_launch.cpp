@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/rounding.hpp"
 #include "base/shape.hpp"
 #include "expr/evaluate.hpp"
 #include "fuse/guard.hpp"
@@ -211,19 +210,18 @@ void KernelLaunch::run_kernels(const Memory& memory, std::uint32_t* failure) {
   if (entry_.finish != nullptr) entry_.finish(parameters_.data());
 }
 
-/// Pieces are whole grains. Items do not depend on each other.
+/// Items do not depend on each other. A piece has whole grains for all threads.
 void KernelLaunch::run_on_threads() {
   cpu::ThreadPool& pool = cpu::ThreadPool::instance();
-  const std::int64_t grain = std::max<std::int64_t>(1, work_.grain);
-  run_in_pieces(base::ceil_div(work_.items, grain), first_grains * pool.threads(), seconds_of_piece,
-                [&](std::int64_t piece, std::int64_t grains) {
-                  const std::int64_t first = piece * grain;
-                  const auto run_items = [this, first](std::int64_t begin, std::int64_t end) {
-                    entry_.run(parameters_.data(), first + begin, first + end);
-                  };
-                  pool.parallel_for(std::min(grains * grain, work_.items - first), grain, run_items);
-                  return true;
-                });
+  const std::int64_t step = std::max<std::int64_t>(1, work_.grain) * pool.threads();
+  const auto run_piece = [&](std::int64_t first, std::int64_t count) {
+    const auto run_items = [this, first](std::int64_t begin, std::int64_t end) {
+      entry_.run(parameters_.data(), first + begin, first + end);
+    };
+    pool.parallel_for(count, work_.grain, run_items);
+    return true;
+  };
+  run_in_pieces(work_.items, first_grains * step, seconds_of_piece, run_piece, step);
 }
 
 bool KernelLaunch::may_fail() const { return on_host() ? by_reference() : !device_.facts().has_processor; }

@@ -9,7 +9,6 @@
 #include "base/config.hpp"
 #include "base/device_name.hpp"
 #include "base/interrupt.hpp"
-#include "base/rounding.hpp"
 #include "base/shape.hpp"
 #include "base/stage.hpp"
 #include "runtime/bound/routine_launch.hpp"
@@ -25,11 +24,6 @@ namespace {
 
 // The maximal number of lines that a message about memory names.
 constexpr std::size_t max_lines = 4;
-
-std::int64_t aligned(std::int64_t bytes) {
-  constexpr std::int64_t alignment = 64;
-  return base::round_up(bytes, alignment);
-}
 
 }  // namespace
 
@@ -138,7 +132,7 @@ void BoundSegment::find_uploads() {
     Temporaries& arguments = arguments_[target.place];
     uploaded_[b] = true;
     temporary_offset_[b] = static_cast<std::int64_t>(arguments.bytes);
-    arguments.bytes += static_cast<std::size_t>(aligned(static_cast<std::int64_t>(bytes_of(b))));
+    arguments.bytes += static_cast<std::size_t>(temporary_room(static_cast<std::int64_t>(bytes_of(b))));
     if (arguments.for_what.size() < max_lines)
       arguments.for_what.push_back(executable_->program.graph.arena.origin(target.node));
   }
@@ -170,7 +164,7 @@ void BoundSegment::place_temporaries() {
     if (bytes > INT64_MAX / 2 - total)
       throw OutOfMemory(fmt::format("temporaries of {} bytes could not be allocated ({})", bytes,
                                     line_of(arena.origin(buffer.node))));
-    const std::int64_t size = aligned(bytes);
+    const std::int64_t size = temporary_room(bytes);
     std::vector<Placed>& placed = placed_on[buffer.place];
     std::erase_if(placed, [&](const Placed& other) { return other.last < buffer.first_step; });
     std::ranges::sort(placed, {}, &Placed::begin);

@@ -7,10 +7,10 @@
 #include <algorithm>
 
 #include "base/device_memory.hpp"
-#include "base/rounding.hpp"
 #include "base/shape.hpp"
 #include "codegen_templates/common/sizes.hpp"
 #include "expr/evaluate.hpp"
+#include "runtime/bound/memory.hpp"
 #include "runtime/bound/user_line.hpp"
 
 namespace croton::runtime {
@@ -29,11 +29,6 @@ constexpr std::size_t grid_barrier_bytes = 2 * ct::meeting_stride;
 // Per part: three words, as in ct::Failure, and one for the alignment.
 constexpr std::size_t bytes_of_failure = 16;
 
-std::int64_t aligned(std::int64_t bytes) {
-  constexpr std::int64_t alignment = 64;
-  return base::round_up(bytes, alignment);
-}
-
 std::size_t bytes_of(const LoopLayout& layout, plan::BufferId buffer) {
   return base::byte_count(layout.memory.layouts[buffer].shape, layout.dtype_of(buffer));
 }
@@ -47,7 +42,8 @@ std::int64_t panel_bytes(const LoopLayout& layout, const StepPart& part) {
   if (right.written || right.kind != Motion::rows ||
       layout.steps < min_rows_for_panels / std::max<std::int64_t>(rows, 1))
     return 0;
-  return shares.shares * aligned(part.sizes.k * part.sizes.n * base::element_size(layout.dtype_of_product(part)));
+  return shares.shares *
+         temporary_room(part.sizes.k * part.sizes.n * base::element_size(layout.dtype_of_product(part)));
 }
 
 std::int64_t split_bytes(const StepPart& part) {
@@ -68,7 +64,7 @@ LoopMemory::LoopMemory(const LoopLayout& layout) : layout_(layout), base_(layout
 
 std::int64_t LoopMemory::place(std::int64_t bytes) {
   const std::int64_t at = temporary_bytes_;
-  temporary_bytes_ += aligned(bytes);
+  temporary_bytes_ += temporary_room(bytes);
   return at;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/interrupt.hpp"
+#include "base/rounding.hpp"
 
 namespace croton::runtime {
 
@@ -21,10 +22,10 @@ inline std::int64_t next_piece(std::int64_t count, double taken, double wanted) 
 }
 
 /// Calls `run(begin, count)` for pieces of `total` units in order, until all are done or it returns false. The first
-/// piece has `first` units, an estimate; the others are by the clock. Whoever called is asked between two pieces
-/// whether the work should end (base::check_interrupt).
+/// piece has `first` units, an estimate; the others are by the clock. Each but the last is a multiple of `step`, if
+/// `first` is one. Whoever called is asked between two pieces whether the work should end (base::check_interrupt).
 template <class Run>
-void run_in_pieces(std::int64_t total, std::int64_t first, double seconds, Run&& run) {
+void run_in_pieces(std::int64_t total, std::int64_t first, double seconds, Run&& run, std::int64_t step = 1) {
   using Clock = std::chrono::steady_clock;
   std::int64_t piece = std::max<std::int64_t>(1, first);
   if (total <= piece) {  // most work is short, and reading the clock takes longer than some of it
@@ -37,7 +38,8 @@ void run_in_pieces(std::int64_t total, std::int64_t first, double seconds, Run&&
     const Clock::time_point begin = Clock::now();
     if (!run(done, count)) return;
     done += count;
-    piece = next_piece(count, std::chrono::duration<double>(Clock::now() - begin).count(), seconds);
+    const double taken = std::chrono::duration<double>(Clock::now() - begin).count();
+    piece = base::round_up(next_piece(count, taken, seconds), step);
   }
 }
 
