@@ -12,27 +12,42 @@ namespace croton::base {
 
 std::int64_t element_size(DType dtype) { return static_cast<std::int64_t>(size_of(dtype)); }
 
-std::int64_t element_count(std::span<const std::int64_t> shape, DType dtype) {
-  std::int64_t bytes_without_zeros = element_size(dtype);
+namespace {
+
+/// The bytes of an array of this shape, its sizes of 0 counted as 1, and whether it has such sizes.
+struct Extent {
+  std::int64_t bytes_without_zeros;
   bool empty = false;
+};
+
+Extent extent_of(std::span<const std::int64_t> shape, DType dtype) {
+  Extent extent{element_size(dtype)};
   for (const std::int64_t size : shape) {
     if (size < 0) throw ShapeError(fmt::format("shape {} has the negative size {}", shape_text(shape), size));
     if (size == 0) {
-      empty = true;
+      extent.empty = true;
       continue;
     }
-    const auto product = checked_mul(bytes_without_zeros, size);
+    const auto product = checked_mul(extent.bytes_without_zeros, size);
     if (!product) {
       throw ShapeError(fmt::format("shape {} of {} needs more bytes than can be counted (2^63 - 1)", shape_text(shape),
                                    name_of(dtype)));
     }
-    bytes_without_zeros = *product;
+    extent.bytes_without_zeros = *product;
   }
-  return empty ? 0 : bytes_without_zeros / element_size(dtype);
+  return extent;
+}
+
+}  // namespace
+
+std::int64_t element_count(std::span<const std::int64_t> shape, DType dtype) {
+  const Extent extent = extent_of(shape, dtype);
+  return extent.empty ? 0 : extent.bytes_without_zeros / element_size(dtype);
 }
 
 std::size_t byte_count(std::span<const std::int64_t> shape, DType dtype) {
-  return to_size(element_count(shape, dtype)) * size_of(dtype);
+  const Extent extent = extent_of(shape, dtype);  // every call allocates results, so without element_count's division
+  return extent.empty ? 0 : to_size(extent.bytes_without_zeros);
 }
 
 std::vector<std::int64_t> c_strides(std::span<const std::int64_t> shape, DType dtype) {

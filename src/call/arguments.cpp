@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <optional>
 #include <utility>
 
 #include "base/config.hpp"
@@ -77,9 +76,9 @@ bool fits(const InputRules& rules, const Array& array) {
 /// Whether the array must be copied: kernels need strides in whole elements; products and the simulated GPU need
 /// contiguous arrays.
 bool needs_copy(const Array& array, bool needs_contiguous) {
-  if (reinterpret_cast<std::uintptr_t>(array.raw()) % size_of(array.dtype()) != 0) return true;
+  const std::int64_t item = base::element_size(array.dtype());  // a power of 2
+  if ((reinterpret_cast<std::intptr_t>(array.raw()) & (item - 1)) != 0) return true;
   if (array.is_contiguous()) return false;
-  const std::int64_t item = base::element_size(array.dtype());
   return needs_contiguous || std::ranges::any_of(array.strides(), [&](std::int64_t s) { return s % item != 0; });
 }
 
@@ -101,15 +100,11 @@ void Arguments::take(const CompiledFunction& function, std::span<const Argument>
   };
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const InputRules& rules = inputs[i];
-    std::optional<Argument> standard;
-    if (i >= arguments.size()) {
-      if (!rules.value)
-        throw TypeError(fmt::format("{}: the input {} is missing", function.name, describe(rules.variable)));
-      standard.emplace(*rules.value);
-    }
-    const Argument& argument = standard ? *standard : arguments[i];
-    const Array* array = &argument.array();
-    if (!fits(rules, *array)) array = keep(convert(rules, argument));
+    const bool given = i < arguments.size();
+    if (!given && !rules.value)
+      throw TypeError(fmt::format("{}: the input {} is missing", function.name, describe(rules.variable)));
+    const Array* array = given ? &arguments[i].array() : &*rules.value;
+    if (!fits(rules, *array)) array = keep(convert(rules, given ? arguments[i] : Argument(*rules.value)));
     if (needs_copy(*array, executable.needs_contiguous[i]) || shared.may_be_written(*array))
       array = keep(array->copy());
     arrays.push_back(array);

@@ -160,9 +160,8 @@ void Callable::commit(std::vector<Array> for_copies) {
 struct Callable::Release {
   Callable& self;
   ~Release() {
-    static const Array nothing(0.f);  // without dimensions: assigning it allocates nothing, which could fail here
     runtime::CallArrays& arrays = self.arrays_;
-    for (Array& array : arrays.updates) array = nothing;
+    for (Array& array : arrays.updates) array = runtime::CallArrays::nothing();
     arrays.arguments.clear();
     arrays.shared.clear();
     arrays.copies.clear();

@@ -19,7 +19,9 @@ BoundPlan::BoundPlan(std::shared_ptr<const Executable> executable, const CallArr
     : executable_(std::move(executable)),
       options_(std::move(options)),
       first_(executable_, fuse::first_segment, nullptr, {}, arrays, options_, counts),
-      tiny_(executable_->plan.segments.size() == 1 && first_.is_tiny()) {}
+      tiny_(executable_->plan.segments.size() == 1 && first_.is_tiny()) {
+  find_results_without_step();
+}
 
 bool BoundPlan::renumber(const CallArrays& arrays) {
   return executable_->plan.segments.size() == 1 && first_.renumber(arrays);
@@ -27,11 +29,10 @@ bool BoundPlan::renumber(const CallArrays& arrays) {
 
 void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts) {
   const expr::Graph& graph = executable_->program.graph;
-  static const Array placeholder(0.f);  // without dimensions, so that a copy allocates nothing
   if (arrays.reuse_outputs)
-    arrays.outputs.resize(graph.outputs.size(), placeholder);
+    arrays.outputs.resize(graph.outputs.size(), CallArrays::nothing());
   else if (!arrays.given_outputs)
-    arrays.outputs.assign(graph.outputs.size(), placeholder);
+    arrays.outputs.assign(graph.outputs.size(), CallArrays::nothing());
   arrays.updates.resize(graph.updates.size());
   if (!arrays.given_outputs) counts.transferred.clear();
   BoundSegment* segment = &first_;
@@ -69,15 +70,24 @@ void BoundPlan::run(BoundSegment& segment, const CallArrays& arrays, RunCounts& 
   }
 }
 
+void BoundPlan::find_results_without_step() {
+  const plan::Plan& plan = executable_->plan;
+  const expr::Graph& graph = executable_->program.graph;
+  const auto is_own = [&](plan::BufferId b, Buffer::Role role, std::size_t i) {
+    return b != plan::no_buffer && plan.buffers[b].role == role && plan.buffers[b].number == i;
+  };
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i)
+    if (!is_own(plan.output_buffer[i], Buffer::Role::output, i)) outputs_without_step_.push_back(i);
+  for (std::size_t i = 0; i < graph.updates.size(); ++i)
+    if (!is_own(plan.update_buffer[i], Buffer::Role::update, i)) updates_without_step_.push_back(i);
+}
+
 /// Adds the results that no step computes. Inputs, constants and sizes are copied now, before anything is overwritten.
 /// Results that repeat another one get memory now and are copied at the end.
 std::vector<BoundPlan::DuplicateResult> BoundPlan::add_results(const BoundSegment& segment, CallArrays& arrays) const {
   const plan::Plan& plan = executable_->plan;
   const expr::Graph& graph = executable_->program.graph;
   std::vector<DuplicateResult> duplicates;
-  const auto is_own = [&](plan::BufferId b, Buffer::Role role, std::size_t i) {
-    return b != plan::no_buffer && plan.buffers[b].role == role && plan.buffers[b].number == i;
-  };
   const auto add = [&](Array& result, NodeId node, plan::BufferId b, expr::Place home) {
     with_lines(graph.arena.origin(node), [&] {
       if (b == plan::no_buffer)
@@ -88,12 +98,9 @@ std::vector<BoundPlan::DuplicateResult> BoundPlan::add_results(const BoundSegmen
         duplicates.push_back(allocate_duplicate(segment, arrays, result, b));
     });
   };
-  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
-    if (!is_own(plan.output_buffer[i], Buffer::Role::output, i))
-      add(arrays.outputs[i], graph.outputs[i], plan.output_buffer[i], graph.results);
-  }
-  for (std::size_t i = 0; i < graph.updates.size(); ++i) {
-    if (is_own(plan.update_buffer[i], Buffer::Role::update, i)) continue;
+  for (const std::size_t i : outputs_without_step_)
+    add(arrays.outputs[i], graph.outputs[i], plan.output_buffer[i], graph.results);
+  for (const std::size_t i : updates_without_step_) {
     const expr::Update& update = graph.updates[i];
     add(arrays.updates[i], update.value, plan.update_buffer[i], graph.inputs[update.input].place);
   }

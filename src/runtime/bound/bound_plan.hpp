@@ -35,6 +35,7 @@ class BoundPlan {
   };
   void start(BoundSegment& segment, CallArrays& arrays, Workspace& workspace, RunCounts& counts) const;
   void run(BoundSegment& segment, const CallArrays& arrays, RunCounts& counts) const;
+  void find_results_without_step();
   std::vector<DuplicateResult> add_results(const BoundSegment& segment, CallArrays& arrays) const;
   Array number(const BoundSegment& segment, NodeId node, expr::Place home) const;
   std::optional<Array> copy_input(const BoundSegment& segment, const CallArrays& arrays, plan::BufferId buffer) const;
@@ -45,6 +46,8 @@ class BoundPlan {
   BindOptions options_;
   BoundSegment first_;
   bool tiny_;
+  // Results that are inputs, constants, numbers of the host, or the same as another result.
+  std::vector<std::size_t> outputs_without_step_, updates_without_step_;
 };
 
 }  // namespace croton::runtime

@@ -92,6 +92,9 @@ struct CallArrays {
   std::vector<Array> outputs;           // results
   std::vector<Array> updates;           // new values; an update in place has the old array
 
+  /// In place of a result that is not there yet, or no more: without dimensions and owner, so that copies allocate
+  /// nothing.
+  static const Array& nothing();
   const Array& of(InputRef input) const { return *(input.shared ? shared : arguments)[input.number]; }
   /// The value of an integer scalar.
   std::int64_t number(InputRef input) const { return of(input).to_host().astype(DType::int64).item<std::int64_t>(); }

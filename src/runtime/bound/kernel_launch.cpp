@@ -212,13 +212,16 @@ void KernelLaunch::run_kernels(const Memory& memory, std::uint32_t* failure) {
 
 /// Items do not depend on each other. A piece has whole grains for all threads.
 void KernelLaunch::run_on_threads() {
+  const std::int64_t grain = std::max<std::int64_t>(1, work_.grain);
+  if (work_.items == 0) return;  // kernels divide by extents
+  if (work_.items <= grain) return entry_.run(parameters_.data(), 0, work_.items);  // one thread, in one piece
   cpu::ThreadPool& pool = cpu::ThreadPool::instance();
-  const std::int64_t step = std::max<std::int64_t>(1, work_.grain) * pool.threads();
+  const std::int64_t step = grain * pool.threads();
   const auto run_piece = [&](std::int64_t first, std::int64_t count) {
     const auto run_items = [this, first](std::int64_t begin, std::int64_t end) {
       entry_.run(parameters_.data(), first + begin, first + end);
     };
-    pool.parallel_for(count, work_.grain, run_items);
+    pool.parallel_for(count, grain, run_items);
     return true;
   };
   run_in_pieces(work_.items, first_grains * step, seconds_of_piece, run_piece, step);
