@@ -176,7 +176,7 @@ def test_training_with_too_little_memory_for_its_threads():
 
 def test_functions_that_are_freed_leave_nothing():
     program = os.path.join(os.path.dirname(__file__), "leaks.py")  # leaks_slow makes 2000 of them
-    done = subprocess.run([sys.executable, program, "400", "200"], capture_output=True, text=True, timeout=120,
+    done = subprocess.run([sys.executable, program, "250", "120"], capture_output=True, text=True, timeout=120,
                           env=os.environ | {"CROTON_FLAGS": ""})
     assert done.returncode == 0, done.stdout + done.stderr
 
