@@ -1,7 +1,7 @@
 """Runs every row of the table against NumPy and SciPy: `python run.py [--only NAME ...] [--records FOLDER]`.
 
-Rows with the same input arrays become outputs of one compiled function, so that thousands of samples need few
-compilations. A sample is one call of one operation on one set of arrays, compared as a whole. Prints the samples of
+Many rows become outputs of one compiled function, and share its inputs if they have the same arrays, so that thousands
+of samples need few compilations. A sample is one call of one operation on one set of arrays, compared as a whole. Prints the samples of
 each operation, and a program for every one that fails."""
 
 import argparse
@@ -30,8 +30,9 @@ from table import ROWS, Call, Row
 
 np.seterr(all="ignore")
 warnings.simplefilter("ignore")  # NumPy warns about nan and empty arrays
-GROUP = 10  # outputs of one function: dozens of pointers in one loop compile slowly
+GROUP = 10  # samples of one kernel: dozens of pointers in one loop compile slowly
 QUICK_GROUP = 40  # without optimisation they do not
+BATCH = 60  # samples of one function: to begin a compilation takes as long as five small kernels
 QUICK = {"llvm_level": 0}  # for samples that run once
 FLAGS = {"special_values": "ieee"}  # x * 0 is not simplified
 PARTS = ["samples", "dtypes", "special", "gradients"]
@@ -141,35 +142,62 @@ class Tally:
             self.bad.setdefault((label, backend), f"{label}: {problem}\n      " + repro(case, arrays, backend))
 
 
-def run_group(cases, sets, shapes, mode, tally, what=None, **flags):
-    """Computes all cases as outputs of one function, or separately if that fails. `what` names the sets in messages."""
+@dataclass
+class Group:
+    """Cases that have the same inputs. `words` names the sets of arrays in messages."""
+    cases: list
+    sets: list
+    shapes: tuple
+    words: list = None
+
+
+def batches(groups):
+    """Groups that become one function."""
+    batch, size = [], 0
+    for group in groups:
+        if batch and size + len(group.cases) > BATCH:
+            yield batch
+            batch, size = [], 0
+        batch.append(group)
+        size += len(group.cases)
+    if batch:
+        yield batch
+
+
+def run_batch(batch, mode, tally, **flags):
+    """Computes all cases as outputs of one function, or separately if that fails."""
     with croton.change_flags(mode=mode, **FLAGS, **flags):
-        inputs, variables = inputs_of(cases[0].names, shapes)
-        outputs, spans, working = [], [], []
-        for case in cases:
-            try:
-                mine = expression(case.row, case.call, variables)
-            except Exception as error:
-                tally.add(case, mode, sets[0], f"was refused: {type(error).__name__}: {error}")
-                continue
-            spans.append((len(outputs), len(outputs) + len(mine)))
-            outputs += mine
-            working.append(case)
+        inputs, outputs, working = [], [], []
+        for group in batch:
+            mine, variables = inputs_of(group.cases[0].names, group.shapes)
+            inputs += mine
+            for case in group.cases:
+                try:
+                    results = expression(case.row, case.call, variables)
+                except Exception as error:
+                    tally.add(case, mode, group.sets[0], f"was refused: {type(error).__name__}: {error}")
+                    continue
+                working.append((group, case, len(outputs), len(outputs) + len(results)))
+                outputs += results
         if not working:
             return
         try:
             stored = [T.cast(y, STORED[y.dtype]) if y.dtype in STORED else y for y in outputs]
             function = croton.function(inputs, stored, on_unused_input="ignore")
-            for arrays, word in zip(sets, what or [""] * len(sets)):
-                results = [(value, y.dtype) for value, y in zip(function(*arrays), outputs)]
-                for case, (first, last) in zip(working, spans):
-                    tally.add(case, mode, arrays, check(case, arrays, results[first:last]), word)
+            for k in range(max(len(group.sets) for group in batch)):  # groups with fewer sets repeat their last one
+                values = function(*(a for group in batch for a in group.sets[min(k, len(group.sets) - 1)]))
+                results = [(value, y.dtype) for value, y in zip(values, outputs)]
+                for group, case, first, last in working:
+                    if k < len(group.sets):
+                        arrays, word = group.sets[k], group.words[k] if group.words else ""
+                        tally.add(case, mode, arrays, check(case, arrays, results[first:last]), word)
         except croton.Error as error:
-            if len(cases) == 1:
-                tally.add(cases[0], mode, sets[0], f"raised {type(error).__name__}: {error}")
+            if len(working) == 1:
+                group, case, _, _ = working[0]
+                tally.add(case, mode, group.sets[0], f"raised {type(error).__name__}: {error}")
                 return
-            for case in cases:
-                run_group([case], sets, shapes, mode, tally, what, **flags)
+            for group, case, _, _ in working:
+                run_batch([replace(group, cases=[case])], mode, tally, **flags)
 
 
 def sets_of(row, dtype):
@@ -183,7 +211,7 @@ def sets_of(row, dtype):
     return sets
 
 
-def groups(rows):
+def cases_of(rows):
     """Cases with the same input arrays, by these arrays."""
     found = defaultdict(list)
     for row in rows:
@@ -214,24 +242,37 @@ def in_one_dtype(row):
 
 def run_samples(rows, tally, options):
     written = set()  # operations for which a CUDA text was written, for NVRTC
-    for (dtype, shapes, _, _), cases in groups(rows).items():
+    quick = {} if options.optimise else QUICK
+    groups = []
+    for (dtype, shapes, _, _), cases in cases_of(rows).items():
         sets = sets_of(cases[0].row, dtype)
-        quick = {} if options.optimise else QUICK
-        for part in parts(cases, GROUP if options.optimise else QUICK_GROUP):
-            started = time.time()
-            run_group(part, sets, shapes[0], "run", tally, **quick)
-            # A part of the samples on the other back-ends: one full set of arrays.
-            run_group(part, sets[:1], shapes[0], "reference", tally)
-            simulated = dtype in SIMULATED or any(not SIMULATED & set(case.row.dtypes) for case in part)
-            if simulated and not options.quick:
-                new = {case.row.name for case in part} - written if options.texts else set()
-                flags = {"dump_kernels": options.texts, "dump_forms": "text"} if new else {}
-                run_group(part, sets[-1:], shapes[0], "simulate", tally, **quick, **flags)
-                written |= new
-            if options.progress:
-                print(
-                    f"{time.time() - started:6.2f} s  {', '.join(dict.fromkeys(c.row.name for c in part))} of {dtype}",
-                    flush=True)
+        groups += [Group(part, sets, shapes[0]) for part in parts(cases, GROUP if options.optimise else QUICK_GROUP)]
+    for batch in batches(groups):
+        started = time.time()
+        run_batch(batch, "run", tally, **quick)
+        # A part of the samples on the other back-ends: one full set of arrays.
+        run_batch([replace(group, sets=group.sets[:1]) for group in batch], "reference", tally)
+        simulated = [
+            replace(group, sets=group.sets[-1:], cases=cases) for group in batch
+            if (cases := [case for case in group.cases if is_simulated(case, options.optimise)])
+        ]
+        if simulated and not options.quick:
+            new = {case.row.name for group in simulated for case in group.cases} - written if options.texts else set()
+            flags = {"dump_kernels": options.texts, "dump_forms": "text"} if new else {}
+            run_batch(simulated, "simulate", tally, **quick, **flags)
+            written |= new
+        if options.progress:
+            names = dict.fromkeys(f"{case.row.name} of {case.dtype}" for group in batch for case in group.cases)
+            print(f"{time.time() - started:6.2f} s  {', '.join(names)}", flush=True)
+
+
+def is_simulated(case, all_calls):
+    """Whether the simulator, which compiles slowly, gets the case: in a few dtypes of each row, and unless `all_calls`,
+    those but float32 for one call."""
+    if case.dtype == "float32":
+        return True
+    few = case.dtype in SIMULATED or not SIMULATED & set(case.row.dtypes)
+    return few and (all_calls or case.call is case.row.calls[0])
 
 
 def accepted_by(row):
@@ -265,12 +306,15 @@ def run_other_dtypes(rows, taken, tally):
                 word = f"{role}:{dtype}" if role else dtype
                 case = Case(row, row.calls[0], word, names, f"{row.name}({word}, {row.calls[0]})")
                 found[names, row.shapes[0], tuple(id(d) for d in row.draws)].append(case)
+    groups = []
     for (names, shapes, _), cases in found.items():
-        row = cases[0].row
-        arrays = arrays_of(row, names, shapes, generator("others", names, shapes))
-        for part in parts(cases, QUICK_GROUP):
-            for mode in MODES + ["simulate"] * (part[0].dtype in SIMULATED):
-                run_group(part, [arrays], shapes, mode, tally, **QUICK)
+        arrays = arrays_of(cases[0].row, names, shapes, generator("others", names, shapes))
+        groups += [Group(part, [arrays], shapes) for part in parts(cases, QUICK_GROUP)]
+    for mode in MODES:
+        for batch in batches(groups):
+            run_batch(batch, mode, tally, **QUICK)
+    for batch in batches(group for group in groups if group.cases[0].dtype in SIMULATED):
+        run_batch(batch, "simulate", tally, **QUICK)
 
 
 def ops_of(row, names):
@@ -289,13 +333,16 @@ def run_special(rows, taken, tally):
             names = tuple(dtypes_of(row, dtype))
             case = Case(row, row.calls[0], dtype, names, f"{row.name}({dtype}, {row.calls[0]})", ops_of(row, names))
             found[names, row.shapes[0], tuple(id(d) for d in row.draws)].append(case)
+    groups = []
     for (names, shapes, _), cases in found.items():
         row = cases[0].row
         arrays = arrays_of(row, names, shapes, generator("special", names, shapes))
         sets = special.planted(row, arrays) if all(a.size for a in arrays) else {}
-        for part in parts(cases, QUICK_GROUP) if sets else []:
-            for mode in MODES:
-                run_group(part, list(sets.values()), shapes, mode, tally, list(sets), **QUICK)
+        if sets:
+            groups += [Group(part, list(sets.values()), shapes, list(sets)) for part in parts(cases, QUICK_GROUP)]
+    for mode in MODES:
+        for batch in batches(groups):
+            run_batch(batch, mode, tally, **QUICK)
 
 
 def run_refusals(rows, tally):
