@@ -687,11 +687,11 @@ TEST_CASE("all blocks work on the steps of a loop whose rows depend on each othe
               {x},
               {repeated(5, x, [&](const Variable& h) { return 0.5 * h[ct::slice({}, {}, -1)] + ct::sin(h); })},
               {wide}});
-  // 40 blocks of the tree of a reduction, of which 32 and then 8 are combined, and one that is not full.
-  for (const std::int64_t size : {2049, 40'000, 65'536}) {
+  // 34 blocks of the tree of a reduction, of which 32 and then 2 are combined, and the last is not full; and twice 32.
+  for (const std::int64_t size : {2049, 33'800, 65'536}) {
     check_grid({fmt::format("reductions of {} elements", size),
                 {v},
-                {repeated(3, v,
+                {repeated(2, v,
                           [&](const Variable& h) {
                             const Variable total = ct::sum(h) + ct::max(h) + ct::min(ct::sqr(h));
                             return 0.5 * h + 1e-3 * (total + ct::argmax(h) * ct::any(ct::gt(h, 0.9)));

@@ -130,7 +130,8 @@ TEST_CASE("a library gets what is a convolution, and nothing else") {
 TEST_CASE("cuDNN computes convolutions of a GPU, and our kernels what follows") {
   const std::vector<Case> all = cases();
   for (const std::size_t number : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
-    const Case& c = all[number];
+    Case c = all[number];
+    c.image[0] = 2;  // the simulator computes what follows
     CAPTURE(c.name);
     const Ran own = run(c, "dnn=none");
     FakeGpus gpus({}, ",device=cuda0");
