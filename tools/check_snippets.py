@@ -7,7 +7,8 @@ words, because output of compilers differs between versions; otherwise it is rep
 requests compilation only, `<!-- from examples/hello.cpp -->` that the block is part of that file, word for word. The
 output of a program may be shown in parts, in any order: a line `<!-- prints f: plan -->` marks a ```text block that has
 the lines from `---- f: plan` on, up to the next line that begins a part. A block without `main` is put into one, with
-the usual headers and `namespace ct = croton` before it; its first line counts as line 1 of program.cpp in messages.
+the usual headers and `namespace ct = croton` before it; its first line counts as line 1 of program.cpp in messages. The
+programs of a page are compiled together, each in a namespace, since headers and templates take most of the time.
 
     tools/check_snippets.py --build build/release docs/use/first_hour.md     against a build folder
     tools/check_snippets.py --prefix ~/croton docs/use/first_hour.md         against an installed Croton
@@ -26,8 +27,11 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MARK = re.compile(r"^<!-- (run|run where .+|compile|from \S+) -->$")
 PART = re.compile(r"^<!-- prints (.+) -->$")
+INCLUDE = re.compile(r"^#include .*$", re.M)
+MAIN = re.compile(r"\bint main\([^)]*\) \{\n(.*)^\}$", re.M | re.S)
 FENCE = re.compile(r"^```(\w*)$")
 
+RUN = "int run([[maybe_unused]] int argc, [[maybe_unused]] char** argv) {{\n{}return 0; }}"
 WRAPPED = """#include <croton/croton.hpp>
 
 #include <cmath>
@@ -49,13 +53,14 @@ class Snippet:
         self.file, self.line, self.action, self.code = file, line, action, code
         self.output = output  # (first line, end line) of the text block's inside, or None
         self.parts = []  # (name, first line, end line) of text blocks that show a part of the output each
+        self.command = None  # that runs it
 
     def name(self):
         return f"{self.file}:{self.line}"
 
     def program(self):
         text = "\n".join(self.code)
-        return text + "\n" if re.search(r"\bint main\(", text) else WRAPPED.format(text)
+        return text + "\n" if MAIN.search(text) else WRAPPED.format(text)
 
     def expected(self, printed):
         """(first line, end line, expected lines) of each text block, from the end of the page backwards, for the
@@ -114,6 +119,21 @@ def snippets_of(file, lines):
     return found
 
 
+def together(snippets):
+    """One program of all snippets; its argument is the number of the one that it runs."""
+    texts = [snippet.program() for snippet in snippets]
+    lines = list(dict.fromkeys(include for text in texts for include in INCLUDE.findall(text)))
+    lines += ["#include <cstdlib>"]
+    for number, text in enumerate(texts):
+        # Only main may end without a result. Lines keep their numbers.
+        text = MAIN.sub(lambda main: RUN.format(main[1]), INCLUDE.sub("", text))
+        text = text if "#line" in text else '#line 1 "program.cpp"\n' + text
+        lines += [f"namespace snippet_{number} {{", text, "}"]
+    lines += ["int main(int argc, char** argv) {", "  switch (std::atoi(argv[1])) {"]
+    lines += [f"    case {number}: return snippet_{number}::run(argc, argv);" for number in range(len(texts))]
+    return "\n".join([*lines, "  }", "}", ""])
+
+
 class Checker:
     def __init__(self, options, folder):
         self.options, self.folder = options, pathlib.Path(folder)
@@ -152,21 +172,36 @@ class Checker:
     def run(self, command):
         return subprocess.run(command, capture_output=True, text=True, cwd=self.folder, env=self.environment, timeout=600)
 
+    def build(self, text, name):
+        """(what the compiler says of an error, program)."""
+        source, program = self.folder / "program.cpp", self.folder / name
+        source.write_text(text)
+        compiler = [self.options.cxx, *self.flags, str(source), "-o", str(program)]
+        compiler += [f"-L{self.library}", "-lcroton", f"-Wl,-rpath,{self.library}"]
+        compiled = self.run(compiler)
+        return compiled.stderr if compiled.returncode != 0 else "", str(program)
+
+    def compile_together(self, snippets):
+        """Compiles the snippets of a page as one program. With an error in one, each is compiled alone later."""
+        if not snippets:
+            return
+        error, program = self.build(together(snippets), "page")
+        for number, snippet in enumerate(snippets):
+            snippet.command = None if error else [program, str(number)]
+
     def check(self, snippet):
         """(error or "", output)."""
         if snippet.action.startswith("from "):
             file = ROOT / snippet.action.removeprefix("from ")
             return ("" if "\n".join(snippet.code) in file.read_text() else f"is not part of {file.name}"), ""
-        source, program = self.folder / "program.cpp", self.folder / "program"
-        source.write_text(snippet.program())
-        compiler = [self.options.cxx, *self.flags, str(source), "-o", str(program)]
-        compiler += [f"-L{self.library}", "-lcroton", f"-Wl,-rpath,{self.library}"]
-        compiled = self.run(compiler)
-        if compiled.returncode != 0:
-            return "does not compile\n" + compiled.stderr, ""
+        if snippet.command is None:
+            error, program = self.build(snippet.program(), "program")
+            if error:
+                return "does not compile\n" + error, ""
+            snippet.command = [program]
         if snippet.action == "compile":
             return "", ""
-        result = self.run([str(program)])
+        result = self.run(snippet.command)
         if result.returncode != 0:
             return f"ended with status {result.returncode}\n{result.stdout}{result.stderr}", result.stdout
         return "", result.stdout
@@ -177,6 +212,7 @@ def check_file(checker, file, update):
     lines = file.read_text().split("\n")
     snippets = snippets_of(file, lines)
     wrong = 0
+    checker.compile_together([s for s in snippets if not s.action.startswith("from ") and not checker.missing(s)])
     for snippet in reversed(snippets):  # from the end, so that updates do not move earlier snippets
         if missing := checker.missing(snippet):
             print(f"{snippet.name()}: NOT RUN: croton doctor does not say '{missing}'")

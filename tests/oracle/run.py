@@ -142,7 +142,7 @@ class Tally:
             self.bad.setdefault((label, backend), f"{label}: {problem}\n      " + repro(case, arrays, backend))
 
 
-@dataclass
+@dataclass(eq=False)
 class Group:
     """Cases that have the same inputs. `words` names the sets of arrays in messages."""
     cases: list
@@ -166,6 +166,8 @@ def batches(groups):
 
 def run_batch(batch, mode, tally, **flags):
     """Computes all cases as outputs of one function, or separately if that fails."""
+    if not batch:
+        return
     with croton.change_flags(mode=mode, **FLAGS, **flags):
         inputs, outputs, working = [], [], []
         for group in batch:
@@ -256,14 +258,24 @@ def run_samples(rows, tally, options):
             replace(group, sets=group.sets[-1:], cases=cases) for group in batch
             if (cases := [case for case in group.cases if is_simulated(case, options.optimise)])
         ]
-        if simulated and not options.quick:
-            new = {case.row.name for group in simulated for case in group.cases} - written if options.texts else set()
-            flags = {"dump_kernels": options.texts, "dump_forms": "text"} if new else {}
-            run_batch(simulated, "simulate", tally, **quick, **flags)
-            written |= new
+        if not options.quick:
+            shown = new_groups(simulated, written) if options.texts else []
+            run_batch(shown, "simulate", tally, **quick, dump_kernels=options.texts, dump_forms="text")
+            run_batch([group for group in simulated if group not in shown], "simulate", tally, **quick)
         if options.progress:
             names = dict.fromkeys(f"{case.row.name} of {case.dtype}" for group in batch for case in group.cases)
             print(f"{time.time() - started:6.2f} s  {', '.join(names)}", flush=True)
+
+
+def new_groups(groups, written):
+    """The groups with an operation that is not in `written`, which gets it."""
+    new = []
+    for group in groups:
+        names = {case.row.name for case in group.cases}
+        if names - written:
+            new.append(group)
+            written |= names
+    return new
 
 
 def is_simulated(case, all_calls):

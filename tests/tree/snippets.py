@@ -52,6 +52,9 @@ class Checker:
     def missing(self, snippet):
         return ""
 
+    def compile_together(self, snippets):
+        pass
+
     def check(self, snippet):
         return "", self.outputs[snippet.code[0]]
 
