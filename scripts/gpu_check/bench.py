@@ -13,7 +13,7 @@ LEAST_S = 2  # with less a program is not started
 AGAIN = 0.15  # of the time, for the second round of Croton
 ROUNDS = ["croton", "croton again"]
 PEERS = ["torch", "jax"]
-PEER_S = 60
+PEER_S = 60  # for each peer, or more if there is time for all
 
 
 def caches(folder):
@@ -73,8 +73,9 @@ def run_tier(context, deadline):
     ours(context, ROUNDS[0], workloads, deadline.within(deadline.left(), kept))
     clocks(context, "after Croton", deadline)
     profiler.examine(context, workloads, deadline.within(30, kept))
-    for peer in context.options.peers:
-        peers.measure(context, peer, workloads, deadline.within(PEER_S, kept), caches(context.folder))
+    for waiting, peer in zip(range(len(context.options.peers), 0, -1), context.options.peers):
+        share = max(PEER_S, (deadline.left() - kept) / waiting)
+        peers.measure(context, peer, workloads, deadline.within(share, kept), caches(context.folder))
     ours(context, ROUNDS[1], workloads, deadline)
     clocks(context, "at the end", deadline)
     results = context.records.of("bench")
