@@ -124,6 +124,9 @@ class Tally:
         self.special = defaultdict(set)  # kinds of special values among the arguments
         self.ops = set()  # of graphs, in programs with right results for such values
 
+    def faults(self):
+        return len(self.bad) + sum(self.stepped_round.values())
+
     def add(self, case, backend, arrays, problem, what=""):
         name = case.row.name
         if problem is None:
@@ -198,8 +201,12 @@ def run_batch(batch, mode, tally, **flags):
                 group, case, _, _ = working[0]
                 tally.add(case, mode, group.sets[0], f"raised {type(error).__name__}: {error}")
                 return
+            before = tally.faults()
             for group, case, _, _ in working:
                 run_batch([replace(group, cases=[case])], mode, tally, **flags)
+            if tally.faults() == before:
+                labels = ", ".join(case.label for _, case, _, _ in working)
+                tally.bad[labels, mode] = f"only together, with mode={mode}, these raise {error}: {labels}"
 
 
 def sets_of(row, dtype):
