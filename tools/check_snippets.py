@@ -53,14 +53,14 @@ class Snippet:
         self.file, self.line, self.action, self.code = file, line, action, code
         self.output = output  # (first line, end line) of the text block's inside, or None
         self.parts = []  # (name, first line, end line) of text blocks that show a part of the output each
-        self.command = None  # that runs it
+        self.command = None  # that runs it, if it was compiled with the others of its page
 
     def name(self):
         return f"{self.file}:{self.line}"
 
     def program(self):
         text = "\n".join(self.code)
-        return text + "\n" if MAIN.search(text) else WRAPPED.format(text)
+        return text + "\n" if re.search(r"\bint main\(", text) else WRAPPED.format(text)
 
     def expected(self, printed):
         """(first line, end line, expected lines) of each text block, from the end of the page backwards, for the
@@ -194,14 +194,15 @@ class Checker:
         if snippet.action.startswith("from "):
             file = ROOT / snippet.action.removeprefix("from ")
             return ("" if "\n".join(snippet.code) in file.read_text() else f"is not part of {file.name}"), ""
-        if snippet.command is None:
+        command = snippet.command
+        if command is None:
             error, program = self.build(snippet.program(), "program")
             if error:
                 return "does not compile\n" + error, ""
-            snippet.command = [program]
+            command = [program]
         if snippet.action == "compile":
             return "", ""
-        result = self.run(snippet.command)
+        result = self.run(command)
         if result.returncode != 0:
             return f"ended with status {result.returncode}\n{result.stdout}{result.stderr}", result.stdout
         return "", result.stdout

@@ -8,6 +8,7 @@ import threading
 from cupy.cuda import nvrtc
 
 KERNELS = pathlib.Path(__file__).resolve().parent / "kernels"
+TEMPLATES = KERNELS.parents[2] / "codegen_templates" / "common"  # Croton's functions
 
 
 class Compiler:
@@ -18,7 +19,8 @@ class Compiler:
 
     def __init__(self, arch, folder, threads):
         self.arch, self.folder = arch, pathlib.Path(folder)
-        self.headers = {path.name: path.read_text() for path in sorted(KERNELS.glob("*.cuh"))}
+        croton = [TEMPLATES / name for name in ("device_cuda.cuh", "numeric.cuh", "math.cuh")]
+        self.headers = {path.name: path.read_text() for path in [*sorted(KERNELS.glob("*.cuh")), *croton]}
         self.pool = concurrent.futures.ThreadPoolExecutor(threads)
         self.programs = {}  # kernel: the future of (image, names, log)
 

@@ -51,19 +51,15 @@ class Memory:
     def fill(self, name, address, number=0):
         """Writes the initial values of a buffer of set `number`."""
         buffer = self.experiment.buffers[name]
-        words = buffer.size // 4
         if buffer.noise:
             seed, low, high = buffer.noise
-            kernel, args = "noise", [u64(address), i64(words), u64(seed + 1000 * number), f32(low), f32(high)]
+            self.lab.write_words("noise", address, buffer.size, u64(seed + 1000 * number), f32(low), f32(high))
         else:
-            kernel, args = "fill", [u64(address), i64(words), u32(buffer.word)]
-        self.lab.do(Step(instance("reference.cu", kernel), (2048 if words > 1 << 20 else 64, 1), 256, args))
+            self.lab.write_words("fill", address, buffer.size, u32(buffer.word))
 
     def poison(self, name, address):
         """Fills a buffer with NaN."""
-        words = self.experiment.buffers[name].size // 4
-        self.lab.do(Step(instance("reference.cu", "fill"), (2048 if words > 1 << 20 else 64, 1), 256,
-                         [u64(address), i64(words), u32(NAN_WORD)]))
+        self.lab.write_words("fill", address, self.experiment.buffers[name].size, u32(NAN_WORD))
 
     def argument(self, value, places):
         """A ctypes value for a step's argument."""
@@ -128,6 +124,12 @@ class Lab:
         """Enqueues a step whose arguments are ctypes values."""
         self.bound(step, step.args)()
 
+    def write_words(self, kernel, address, size, *args):
+        """Enqueues `noise` or `fill` of reference.cu for `size` bytes."""
+        words = size // 4
+        self.do(Step(instance("reference.cu", kernel), (2048 if words > 1 << 20 else 64, 1), 256,
+                     [u64(address), i64(words), *args]))
+
     def compare(self, got, want, count, floor):
         """Returns (the largest error, the number of words that differ)."""
         self.gpu.write(self.result, np.zeros(2, np.uint64))
@@ -173,10 +175,7 @@ class Lab:
         """Bytes per second, read and written, of the driver's copy of `size` bytes."""
         pairs = [(self.gpu.allocate(size), self.gpu.allocate(size)) for _ in range(sets)]
         for source, _ in pairs:
-            words = size // 4
-            self.do(
-                Step(instance("reference.cu", "noise"), (2048, 1), 256,
-                     [u64(source), i64(words), u64(7), f32(-1), f32(1)]))
+            self.write_words("noise", source, size, u64(7), f32(-1), f32(1))
         times = self.time([lambda pair=pair: self.gpu.copy(pair[1], pair[0], size) for pair in pairs], graph=False)
         for pair in pairs:
             for address in pair:

@@ -73,8 +73,8 @@ def run_tier(context, deadline):
     ours(context, ROUNDS[0], workloads, deadline.within(deadline.left(), kept))
     clocks(context, "after Croton", deadline)
     profiler.examine(context, workloads, deadline.within(30, kept))
-    for waiting, peer in zip(range(len(context.options.peers), 0, -1), context.options.peers):
-        share = max(PEER_S, (deadline.left() - kept) / waiting)
+    for number, peer in enumerate(context.options.peers):
+        share = max(PEER_S, (deadline.left() - kept) / (len(context.options.peers) - number))
         peers.measure(context, peer, workloads, deadline.within(share, kept), caches(context.folder))
     ours(context, ROUNDS[1], workloads, deadline)
     clocks(context, "at the end", deadline)

@@ -1,26 +1,20 @@
 // Softmax of rows: where a row is held, how many threads share it, which exp, which division.
+// Croton's exp, with what must come before it.
+#include "device_cuda.cuh"
+
+#include "numeric.cuh"
+
+#include "math.cuh"
+
 #include "team.cuh"
 
-// EXP: the text of Croton's (an error of one unit in the last place or so), the library's, the approximation of the
+// EXP: Croton's (an error of one unit in the last place or so), the library's, the approximation of the
 // hardware.
 constexpr int exp_croton = 0, exp_library = 1, exp_fast = 2;
 
-DEVICE float croton_exp(float x) {
-  const float above = x < -104.0f ? -104.0f : x, bounded = above > 89.0f ? 89.0f : above;
-  const float t = __fmaf_rn(bounded, 1.44269502f, 12582912.0f), n = t - 12582912.0f;
-  const float high = __fmaf_rn(n, -0.693145752f, bounded), low = n * -1.42860677e-06f, r = high + low;
-  float q = 0.0013822403f;
-  q = __fmaf_rn(q, r, 0.008368851f);
-  q = __fmaf_rn(q, r, 0.04166825f);
-  q = __fmaf_rn(q, r, 0.1666652f);
-  q = __fmaf_rn(q, r, 0.49999994f);
-  const float expm1 = high + __fmaf_rn(r * r, q, low);
-  const u32 twice_biased = __float_as_uint(t) - 0x4b400000u + 254u, half = twice_biased >> 1;
-  return (1.0f + expm1) * __uint_as_float(half << 23) * __uint_as_float((twice_biased - half) << 23);
-}
 template <int EXP>
 DEVICE float exponential(float x) {
-  return EXP == exp_croton ? croton_exp(x) : EXP == exp_library ? expf(x) : __expf(x);
+  return EXP == exp_croton ? ct::exp(x) : EXP == exp_library ? expf(x) : __expf(x);
 }
 template <int EXP>
 DEVICE float4 exponentials(float4 v, float largest) {
