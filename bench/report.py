@@ -97,8 +97,8 @@ def memory_lines(table, failures):
 def text_of(result):
     lines = [f"# Croton and its peers, {result['date']}", "",
              f"{result['machine']}. Median over {result['rounds']} round(s); ± is half the distance between the "
-             "lowest and the highest round, where over 3 %; the best is bold; - is not offered. What is measured and "
-             "how to read it: bench/README.md.", "",
+             "lowest and the highest round, where over 3 %; the best is bold; - is not offered. bench/README.md "
+             "explains the measurements.", "",
              "Versions: " + ", ".join(f"{k} {v}" for k, v in result["versions"].items()) + ". "
              f"The hypervisor took {result['stolen_s']:.1f} s away during the {result['wall_s'] / 60:.0f} minutes."]
     if result["missing"]:

@@ -1,5 +1,6 @@
-# A stage is a folder of src/. It may include its own headers and those of the stages that it names after USES, and no others: each stage
-# is compiled with its own include folder, which has links only to these, so a forbidden include does not compile.
+# In CMake a stage is a top folder of src/, also one that is no stage of the compiler, such as base/ or nn/. It may include its own headers
+# and those of the folders that it names after USES, and no others: it is compiled with its own include folder, which has links only to
+# these, so a forbidden include does not compile.
 function(croton_stage name)
   cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
   include(${CMAKE_SOURCE_DIR}/src/${name}/sources.cmake)  # sets SOURCES

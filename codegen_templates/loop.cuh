@@ -1,8 +1,10 @@
 // All steps of a loop in one kernel on a GPU. Either a block has its own rows and runs all parts of all steps without
-// waiting for other blocks (Crew); or all blocks work on each part, with a grid barrier before the next one (GridCrew).
+// waiting for other blocks (BlockGroup); or all blocks work on each part, with a grid barrier before the next one
+// (GridGroup).
 namespace ct {
 
-struct Crew {
+// The threads of one block.
+struct BlockGroup {
   CT_MEMBER index thread() const { return thread_index(); }
   CT_MEMBER index threads() const { return block_size(); }
   // A barrier: afterwards all see the earlier writes of each other.
@@ -12,8 +14,9 @@ struct Crew {
 
 // All blocks of a cooperative launch. Neighbouring warps of work go to different blocks, so that little work is done by
 // many multiprocessors.
-struct GridCrew {
-  unsigned int* meeting;  // how many blocks have come, and, in another cache line, how often all have met; both begin as 0
+struct GridGroup {
+  // The number of blocks that have arrived and, in another cache line, the number of finished barriers. Both begin as 0.
+  unsigned int* grid_barrier;
 
   CT_MEMBER index thread() const {
     return (index(warp_index()) * block_count() + block_index()) * lanes + lane_index();
@@ -25,15 +28,16 @@ struct GridCrew {
   CT_MEMBER void sync() const {
     barrier();
     if (thread_index() == 0) {
-      volatile unsigned int *const come = meeting, *const met = meeting + meeting_stride / sizeof(unsigned int);
-      const unsigned int before = *met;
+      volatile unsigned int *const arrived = grid_barrier,
+                            *const finished = grid_barrier + grid_barrier_stride / sizeof(unsigned int);
+      const unsigned int before = *finished;
       memory_fence();
-      if (atomic_add(meeting, 1u) == block_count() - 1u) {
-        *come = 0u;
+      if (atomic_add(grid_barrier, 1u) == block_count() - 1u) {
+        *arrived = 0u;
         memory_fence();
-        *met = before + 1u;
+        *finished = before + 1u;
       } else {
-        while (*met == before) {
+        while (*finished == before) {
         }
       }
       memory_fence();
@@ -42,32 +46,32 @@ struct GridCrew {
   }
 };
 
-template <class Crew, class Body>
-CT_DEVICE void pointwise(const Crew& crew, const Body& body, index points) {
+template <class ThreadGroup, class Body>
+CT_DEVICE void pointwise(const ThreadGroup& group, const Body& body, index points) {
   const index width = body.width();
-  for (index i = crew.thread(); i < points; i += crew.threads()) body.element(i / width, i % width);
+  for (index i = group.thread(); i < points; i += group.threads()) body.element(i / width, i % width);
 }
-template <class Crew, class Body>
-CT_DEVICE void row(const Crew& crew, const Body& body, index points) {
-  const index warps = crew.threads() / lanes;
-  for (index point = crew.thread() / lanes; point < points; point += warps) body.point(WarpTeam{}, point);
+template <class ThreadGroup, class Body>
+CT_DEVICE void row(const ThreadGroup& group, const Body& body, index points) {
+  const index warps = group.threads() / lanes;
+  for (index point = group.thread() / lanes; point < points; point += warps) body.point(WarpTeam{}, point);
 }
-template <class Crew, class Body>
-CT_DEVICE void column(const Crew& crew, const Body& body, index points) {
+template <class ThreadGroup, class Body>
+CT_DEVICE void column(const ThreadGroup& group, const Body& body, index points) {
   const index width = body.width();
-  for (index i = crew.thread(); i < points; i += crew.threads()) body.tile(ThreadTeam{}, i / width, i % width);
+  for (index i = group.thread(); i < points; i += group.threads()) body.tile(ThreadTeam{}, i / width, i % width);
 }
 
-// A long reduction by all blocks: a warp a block of elements, then one warp puts these together.
+// A long reduction by all blocks: each warp reduces blocks of elements, then one warp combines their results.
 template <class Body>
-CT_DEVICE void split_parts(const GridCrew& crew, const Body& body) {
-  const index warps = crew.threads() / lanes;
-  for (index part = crew.thread() / lanes; part < body.parts(); part += warps)
+CT_DEVICE void split_parts(const GridGroup& group, const Body& body) {
+  const index warps = group.threads() / lanes;
+  for (index part = group.thread() / lanes; part < body.parts(); part += warps)
     split_part(WarpTeam{}, body, part, block_elements);
 }
 template <class Body>
-CT_DEVICE void split_finish(const GridCrew& crew, const Body& body) {
-  if (crew.thread() < lanes) body.finish(WarpTeam{});
+CT_DEVICE void split_finish(const GridGroup& group, const Body& body) {
+  if (group.thread() < lanes) body.finish(WarpTeam{});
 }
 
 // Joins the states of blocks as Counter would, 32 at a time: after the step with `bit` each lane has the states of as
@@ -100,14 +104,14 @@ CT_DEVICE auto total_of_blocks(const typename C::State* states, index count) {
 }
 
 template <class Run>
-CT_DEVICE void loop_of_grid(const Run& run, unsigned int* meeting) {
-  run.steps(GridCrew{meeting}, 0);
+CT_DEVICE void loop_of_grid(const Run& run, unsigned int* grid_barrier) {
+  run.steps(GridGroup{grid_barrier}, 0);
 }
 
 template <class Run>
 CT_DEVICE void loop(const Run& run, index shares) {
   for (index share = block_index(); share < shares; share += block_count()) {
-    run.steps(Crew{}, share);
+    run.steps(BlockGroup{}, share);
     barrier();
   }
 }

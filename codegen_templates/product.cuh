@@ -12,9 +12,9 @@ struct MatrixProduct {
   index a_row, a_k, b_k, b_column, c_row;
 };
 
-template <class Crew, class T>
-CT_DEVICE void matrix_product(const Crew& crew, const MatrixProduct<T>& p) {
-  for (index i = crew.thread(); i < p.n0 * p.columns; i += crew.threads()) {
+template <class ThreadGroup, class T>
+CT_DEVICE void matrix_product(const ThreadGroup& group, const MatrixProduct<T>& p) {
+  for (index i = group.thread(); i < p.n0 * p.columns; i += group.threads()) {
     const index row = i / p.columns, column = i % p.columns;
     const T *a = p.p0 + row * p.a_row, *b = p.p1 + column * p.b_column;
     T sum = 0;

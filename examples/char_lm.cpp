@@ -50,7 +50,7 @@ Settings parse(const std::vector<std::string>& arguments) {
   Settings s;
   for (std::size_t i = 0; i < arguments.size(); i += 2) {
     const std::string& option = arguments[i];
-    if (i + 1 == arguments.size()) throw ct::ValueError(text("'%.40s' is not known, or wants a value", option.c_str()));
+    if (i + 1 == arguments.size()) throw ct::ValueError(text("'%.40s' is not known, or needs a value", option.c_str()));
     const std::string& value = arguments[i + 1];
     if (option == "--text")
       s.texts.push_back(value);

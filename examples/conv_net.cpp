@@ -52,7 +52,7 @@ int main() {
   bool same = true;
   const std::vector<ct::Array> a = whole.get_weights(), b = resumed.get_weights();
   for (std::size_t i = 0; i < a.size(); ++i) same = same && a[i].same_bits(b[i]);
-  std::cout << "Resumed behind epoch " << epochs / 2 << ": " << (same ? "the same bits" : "OTHER weights") << "\n";
+  std::cout << "Resumed after epoch " << epochs / 2 << ": " << (same ? "the same bits" : "OTHER weights") << "\n";
   const nn::Logs logs = resumed.evaluate(test, data.test_y);
   std::cout << "Of the digits held out: " << logs << "\n";
   return same && logs["accuracy"] >= 0.97 ? 0 : 1;

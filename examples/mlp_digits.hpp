@@ -248,7 +248,7 @@ inline Settings parse(const std::vector<std::string>& arguments) {
     if (option != "--epochs" && option != "--batch" && option != "--seed") {
       throw ct::ValueError(text("the option '%.40s' is not known", option.c_str()));
     }
-    if (++i == arguments.size()) throw ct::ValueError(option + " wants a number");
+    if (++i == arguments.size()) throw ct::ValueError(option + " needs a number");
     if (option == "--epochs") settings.epochs = number(option, arguments[i], 1, 100000);
     if (option == "--batch") settings.batch = number(option, arguments[i], 1, 1437);
     if (option == "--seed") settings.seed = static_cast<std::uint64_t>(number(option, arguments[i], 0, 1000000));

@@ -92,7 +92,7 @@ void run(const std::string& first, const std::string& second, const std::string&
   // The default for all later calls. The old spelling "gpu,0" is also accepted. The line that it writes goes to
   // std::cerr.
   ct::use(first == "cuda0" ? "gpu,0" : first);
-  std::cout << "what is made now is stored on " << ct::shared(ct::Array{0.f}).home() << "\n";
+  std::cout << "new variables are stored on " << ct::shared(ct::Array{0.f}).home() << "\n";
   double_a_vector(first, second);
   merge_on_the_host(first, second, host);
 }

@@ -21,4 +21,5 @@ options=()
 build_release "${options[@]}" -- croton croton_llvm croton_tool
 
 say "Running build/release/bin/croton demo mlp"
-exec "$root/build/release/bin/croton" demo mlp
+"$root/build/release/bin/croton" demo mlp
+say "Took $(minutes "$SECONDS") minutes."

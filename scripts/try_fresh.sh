@@ -11,8 +11,8 @@ set -euo pipefail
 log=$root/build/try_fresh.log summary='' keep=
 while [ $# -gt 0 ]; do
   case $1 in
-    --log) log=$(realpath -m "${2:?--log wants a file}") && shift 2 ;;
-    --summary) summary=$(realpath -m "${2:?--summary wants a file}") && shift 2 ;;
+    --log) log=$(realpath -m "${2:?--log needs a file}") && shift 2 ;;
+    --summary) summary=$(realpath -m "${2:?--summary needs a file}") && shift 2 ;;
     --keep) keep=1 && shift ;;
     *) echo "usage: scripts/try_fresh.sh [--log FILE] [--summary FILE] [--keep]" && exit 2 ;;
   esac

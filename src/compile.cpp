@@ -1,48 +1,34 @@
-// The stages of the compiler, in order.
+// The compiler: runs the stages of base/stages.def, up to the plan, in order. Each is timed, verified and printed here.
+// Calls add the others: runtime/bound/segment.cpp, codegen/emit.cpp, the compilers of devices.
 #include "compile.hpp"
 
 #include "base/compilation.hpp"
 #include "base/config.hpp"
-#include "base/index.hpp"
 #include "base/interrupt.hpp"
+#include "base/stage.hpp"
 #include "expr/print.hpp"
 #include "expr/requirement.hpp"
 #include "expr/verify.hpp"
 #include "placement_log.hpp"
+#include "plan/verify.hpp"
 
 namespace croton::detail {
 
 using base::Stage;
 
-std::span<const StageInfo> stages() {
-  static constexpr StageInfo list[] = {
-      // When a function is made:
-      {Stage::import, "expressions of the user become a graph in which sizes are nodes", "graph", "builder/import.cpp"},
-      {Stage::rewrite, "canonical form, stability, expansion, algebra", "rewrites", "rewrite/pipeline.cpp"},
-      // Once for each choice of devices:
-      {Stage::place, "nodes get devices, and transfers are put between them", "place", "rewrite/place.cpp"},
-      {Stage::fuse, "regions of the graph become kernels, products, routines", "kernels", "fuse/fuse.cpp"},
-      {Stage::plan, "steps in order, buffers, in-place work, the commit point", "plan", "plan/plan.cpp"},
-      // When a call has new sizes:
-      {Stage::bind, "sizes, layouts and memory become numbers", "launches", "runtime/bound/segment.cpp"},
-      {Stage::emit, "kernels become text", "texts", "codegen/emit.cpp"},
-      {Stage::compile, "texts become machine code, by Clang and LLVM or NVRTC", "compiled", "runtime/cpu/kernels.cpp"},
-  };
-  return list;
-}
-
 namespace {
 
-/// Prints the result of a stage, if the flags request it.
-template <class Text>
-void show(Stage stage, Text text) {
+/// Ends a stage: prints its result, if the flags request it.
+void finish(Stage stage, const auto& text) {
   base::check_interrupt();
-  const std::string_view word = stages()[base::ordinal(stage)].prints;
-  if (base::shows(word)) base::show(word, text());
+  base::show(stage, text);
 }
 
 void check(const expr::Graph& graph) {
   if (base::config().verify) expr::verify(graph);
+}
+void check(const plan::Plan& plan, const fuse::Program& program) {
+  if (base::config().verify) plan::verify(plan, program);
 }
 
 }  // namespace
@@ -55,7 +41,7 @@ builder::Imported import_graph(const std::string& name, const std::function<buil
     imported = import();
   }
   check(imported.graph);
-  show(Stage::import, [&] { return expr::print(imported.graph, {.origins = true}); });
+  finish(Stage::import, [&] { return expr::print(imported.graph, {.origins = true}); });
   return imported;
 }
 
@@ -68,7 +54,7 @@ Rewritten rewrite_graph(const std::string& name, expr::Graph graph, const rewrit
     result.reports = rewrite::run(graph, options, [](const rewrite::GroupReport&, const expr::Graph& g) { check(g); });
   }
   expr::check_known_requirements(graph.arena);  // rules may have folded sizes to invalid constants
-  show(Stage::rewrite, [&] { return expr::print(graph, {.origins = true}); });
+  finish(Stage::rewrite, [&] { return expr::print(graph, {.origins = true}); });
   result.graph = std::make_shared<const expr::Graph>(std::move(graph));
   return result;
 }
@@ -85,19 +71,24 @@ Planned plan_graph(const std::string& name, expr::Graph graph, const PlanOptions
     if (uses_devices) graph = rewrite::place(graph, options.placing, &result.log);
   }
   check(graph);
+  finish(Stage::place, [&] { return print_placement(graph, result.log); });
   fuse::Program program;
   {
     const base::StageTimer timer(Stage::fuse);
     program = fuse::fuse(std::move(graph), options.fusing);
   }
-  show(Stage::fuse, [&] { return fuse::print(program); });
+  finish(Stage::fuse, [&] { return fuse::print(program); });
+  plan::Plan plan;
   {
     const base::StageTimer timer(Stage::plan);
-    result.executable = runtime::make_executable(std::move(program));
+    plan = plan::make_plan(program);
   }
-  const runtime::Executable& executable = *result.executable;
-  show(Stage::plan, [&] { return plan::print(executable.plan, executable.program); });
-  show(Stage::place, [&] { return print_placement(result); });  // in the order of the steps
+  check(plan, program);
+  finish(Stage::plan, [&] { return plan::print(plan, program); });
+  {
+    const base::StageTimer timer(Stage::bind);  // the part that is the same for all sizes
+    result.executable = runtime::make_executable(std::move(program), std::move(plan));
+  }
   return result;
 }
 

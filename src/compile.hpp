@@ -1,4 +1,4 @@
-// The compiler: the stages from the user's expressions to an executable, which calls bind. compile.cpp lists all
+// The compiler: the stages from the user's expressions to an executable, which calls bind. base/stages.def lists all
 // stages, including those of calls.
 #pragma once
 
@@ -6,12 +6,9 @@
 
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "base/stage.hpp"
 #include "builder/import.hpp"
 #include "expr/graph.hpp"
 #include "fuse/program.hpp"
@@ -20,15 +17,6 @@
 #include "runtime/bound/executable.hpp"
 
 namespace croton::detail {
-
-/// One line of the list of stages.
-struct StageInfo {
-  base::Stage stage;
-  std::string_view does;
-  std::string_view prints;  // the word of the flag `print` that shows its result; empty: Function::kernels shows it
-  std::string_view in;      // the file of src/ where the stage begins
-};
-std::span<const StageInfo> stages();
 
 /// A rewritten graph, which is the same for all devices and sizes.
 struct Rewritten {
@@ -50,8 +38,8 @@ struct Planned {
   std::vector<rewrite::GroupReport> reports;  // of rules that depend on devices
 };
 
-// The first two stages, and the next three. Their results are verified and printed with `name`, if the flags request
-// it; nothing is printed without a name.
+// The first two stages, and the next three with what binding needs. Results of stages are verified, and printed with
+// `name`, if the flags request it; nothing is printed without a name.
 
 builder::Imported import_graph(const std::string& name, const std::function<builder::Imported()>& import);
 Rewritten rewrite_graph(const std::string& name, expr::Graph graph, const rewrite::Options& options);

@@ -13,7 +13,6 @@
 
 #include "base/device_name.hpp"
 #include "base/index.hpp"
-#include "call/callable.hpp"
 #include "expr/print.hpp"
 #include "placement_log.hpp"
 #include "runtime/bound/user_line.hpp"
@@ -49,9 +48,7 @@ void write_log(Text&& text) noexcept {
   }
 }
 
-std::string name_of(expr::Place place) {
-  return (place == 0 ? base::DeviceName{} : base::DeviceName::of_place(place)).to_string();
-}
+std::string name_of(expr::Place place) { return base::DeviceName::of_place(place).to_string(); }
 
 std::string_view name_of(DeviceInfo::Kind kind) {
   static constexpr std::string_view names[] = {"host", "real", "simulated", "logical"};
@@ -92,6 +89,28 @@ std::vector<int> steps_of(const runtime::Executable& executable) {
   return first;
 }
 
+/// The reason of each node that placement has seen.
+std::vector<std::string_view> reasons_of(const expr::Graph& graph, std::span<const rewrite::Placement> log) {
+  std::vector<std::string_view> reasons(graph.arena.size());
+  for (const rewrite::Placement& p : log) reasons[p.node] = p.reason;
+  return reasons;
+}
+
+/// `kept`: whether the result of a transfer is kept for the next call.
+std::string placement_line(const expr::Graph& graph, const std::vector<std::string_view>& reasons, expr::NodeId id,
+                           bool kept) {
+  const expr::Arena& arena = graph.arena;
+  const bool sent = arena.op(id).kind == expr::Kind::Transfer;
+  const expr::NodeId source = sent ? arena.input(id, 0) : id;
+  // A node that was made after placement (such as a product with its sum) has the reason of its inputs.
+  std::string_view reason = reasons[id];
+  for (std::size_t i = arena.inputs(id).size(); reason.empty() && i-- > 0;) reason = reasons[arena.input(id, i)];
+  if (reason.empty()) reason = "default";
+  if (sent) reason = kept ? "sent when it has changed" : "sent by every call";
+  return fmt::format("  {}: ({}): {}{}  [{}]\n", title_of(graph, id), arena.op(id).name,
+                     sent ? name_of(arena.node(source).place) + " -> " : "", name_of(arena.node(id).place), reason);
+}
+
 }  // namespace
 
 std::string DeviceInfo::to_string() const {
@@ -129,13 +148,16 @@ void log_device_placement(std::ostream* stream) {
   log.stream.store(stream);
 }
 
-std::vector<TransferInfo> Function::transfers() const { return impl().transfers(); }
+namespace detail {
 
-std::vector<std::string> Function::devices() const {
+bool logs_placement(const base::Flags& flags) {
+  return the_log().stream.load(std::memory_order_relaxed) != nullptr || flags.log_device_placement;
+}
+
+std::vector<std::string> devices_of(const runtime::Executable& executable) {
   std::set<expr::Place> places;
-  const auto executable = impl().placed().executable;
-  for (const plan::Step& step : executable->plan.steps) {
-    if (!executable->call_of(step).is<fuse::TransferCall>()) places.insert(executable->call_of(step).place);
+  for (const plan::Step& step : executable.plan.steps) {
+    if (!executable.call_of(step).is<fuse::TransferCall>()) places.insert(executable.call_of(step).place);
   }
   std::vector<std::string> names;
   names.reserve(places.size());
@@ -143,20 +165,36 @@ std::vector<std::string> Function::devices() const {
   return names;
 }
 
-std::string Function::placement() const { return detail::print_placement(impl().placed()); }
-
-namespace detail {
-
-bool logs_placement(const base::Flags& flags) {
-  return the_log().stream.load(std::memory_order_relaxed) != nullptr || flags.log_device_placement;
+std::string print_placement(const expr::Graph& graph, std::span<const rewrite::Placement> log) {
+  const expr::Arena& arena = graph.arena;
+  const std::vector<std::string_view> reasons = reasons_of(graph, log);
+  // The nodes that the results are computed from, without those of sizes alone.
+  std::vector<bool> needed(arena.size(), false);
+  for (const expr::NodeId root : graph.roots()) needed[root] = true;
+  for (expr::NodeId id = arena.size(); id-- > 0;) {
+    if (!needed[id]) continue;
+    for (const expr::NodeId input : arena.inputs(id)) needed[input] = true;
+  }
+  // The plan keeps copies of values that outlive a call.
+  const auto outlives = [&](expr::NodeId id) {
+    return arena.op(id).is(expr::Core::constant) || std::ranges::any_of(graph.inputs, [&](const auto& input) {
+             return input.node == id && input.role == expr::Role::shared;
+           });
+  };
+  std::string text;
+  for (expr::NodeId id = 0; id < arena.size(); ++id) {
+    if (!needed[id] || arena.op(id).kind == expr::Kind::Leaf) continue;
+    const bool kept = arena.op(id).kind == expr::Kind::Transfer && outlives(arena.input(id, 0));
+    text += placement_line(graph, reasons, id, kept);
+  }
+  return text;
 }
 
 std::string print_placement(const Planned& planned) {
   const runtime::Executable& executable = *planned.executable;
   const expr::Graph& graph = executable.program.graph;
   const expr::Arena& arena = graph.arena;
-  std::vector<std::string_view> reasons(arena.size());
-  for (const rewrite::Placement& p : planned.log) reasons[p.node] = p.reason;
+  const std::vector<std::string_view> reasons = reasons_of(graph, planned.log);
   // Transfers without a step are kept copies: they come first, because they exist before the first step.
   std::vector<int> steps = steps_of(executable);
   std::vector<expr::NodeId> order;
@@ -167,17 +205,7 @@ std::string print_placement(const Planned& planned) {
   }
   std::ranges::stable_sort(order, {}, [&](expr::NodeId id) { return steps[id]; });
   std::string text;
-  for (const expr::NodeId id : order) {
-    const bool sent = arena.op(id).kind == expr::Kind::Transfer;
-    const expr::NodeId source = sent ? arena.input(id, 0) : id;
-    // A node that was made after placement (such as a product with its sum) has the reason of its inputs.
-    std::string_view reason = reasons[id];
-    for (std::size_t i = arena.inputs(id).size(); reason.empty() && i-- > 0;) reason = reasons[arena.input(id, i)];
-    if (reason.empty()) reason = "default";
-    if (sent) reason = steps[id] < 0 ? "sent when it has changed" : "sent by every call";
-    text += fmt::format("  {}: ({}): {}{}  [{}]\n", title_of(graph, id), arena.op(id).name,
-                        sent ? name_of(arena.node(source).place) + " -> " : "", name_of(arena.node(id).place), reason);
-  }
+  for (const expr::NodeId id : order) text += placement_line(graph, reasons, id, steps[id] < 0);
   return text;
 }
 

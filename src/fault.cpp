@@ -11,6 +11,7 @@
 
 #include "base/config.hpp"
 #include "base/file.hpp"
+#include "base/flag_table.hpp"
 #include "base/hash.hpp"
 #include "compile.hpp"
 #include "expr/evaluate.hpp"
@@ -27,9 +28,10 @@ constexpr std::size_t max_candidates = 300;  // nodes that are searched for the 
 
 // ---- rules
 
-std::vector<std::string_view> fired_rules(expr::Graph graph, const rewrite::Options& options) {
+std::vector<std::string_view> fired_rules(const expr::Graph& graph, const rewrite::Options& options) {
   std::vector<std::string_view> names;
-  for (const rewrite::GroupReport& report : rewrite::run(graph, options)) {
+  const Rewritten rewritten = rewrite_graph("", graph, options);
+  for (const rewrite::GroupReport& report : rewritten.reports) {
     if (report.group == "expand") continue;  // kernels need its rules
     for (const auto& [name, count] : report.fired) {
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
@@ -41,9 +43,7 @@ std::vector<std::string_view> fired_rules(expr::Graph graph, const rewrite::Opti
 /// Whether the rewritten graph has the expected results, except for infinities, which rules may remove.
 bool preserves_results(const expr::Graph& imported, std::span<const Array> inputs, const rewrite::Options& options,
                        const Expected& expected) {
-  expr::Graph graph = imported;
-  rewrite::run(graph, options);
-  return expected.agrees(expr::evaluate(graph, inputs), true);
+  return expected.agrees(expr::evaluate(*rewrite_graph("", imported, options).graph, inputs), true);
 }
 
 /// The smallest set of rules without which the results are right; empty if they are right with all rules, or wrong
@@ -150,7 +150,7 @@ std::optional<FaultyStep> wrong_step(const expr::Graph& rewritten, std::span<con
     if (!differs(step.part, how)) continue;
     GraphRun by_reference = how;
     by_reference.reference = true;
-    by_reference.place = 0;
+    by_reference.place = base::host_place;
     step.expression = kernel != nullptr && differs(step.part, by_reference);
     step.part = cut_sizes(std::move(step.part), [&](const GraphPart& part) { return differs(part, how); });
     if (kernel != nullptr) {
@@ -221,10 +221,10 @@ std::string write_program(const GraphPart& part, const std::string& title, const
     const std::filesystem::path folder = !flags.dump_kernels.empty() ? std::filesystem::path(flags.dump_kernels)
                                          : !flags.cache_dir.empty()  ? std::filesystem::path(flags.cache_dir) / "faults"
                                                                     : runtime::KernelCache::default_folder() / "faults";
-    std::string settings =
-        fmt::format("mode=verify,optimizer={},special_values={}", rewrite::name_of(call.rewriting.optimizer),
-                    call.rewriting.special_values ? "theano" : "ieee");
-    if (call.how.place != 0)
+    std::string settings = fmt::format("mode=verify,optimizer={},special_values={}",
+                                       base::choice_text("optimizer", call.rewriting.optimizer),
+                                       call.rewriting.special_values ? "theano" : "ieee");
+    if (!base::is_host(call.how.place))
       settings += fmt::format(",device={},cuda_simulator={}", flag("device"), flag("cuda_simulator"));
     const std::string text = program_text(part, title, settings);
     const std::string file = fmt::format("fault_{}.cpp", base::to_hex(base::hash128(text)).substr(0, 12));
@@ -247,9 +247,8 @@ std::string describe_fault(const CallToVerify& call, const Expected& expected, b
       for (const std::string_view rule : rules) title += (rule == rules[0] ? "" : ", ") + text_of_rule(rule);
       return title + "\n" + write_program(smallest_part(call), title, call);
     }
-    expr::Graph rewritten = call.imported;
-    rewrite::run(rewritten, options);
-    if (!expected.agrees(expr::evaluate(rewritten, call.inputs), true)) {
+    const Rewritten rewritten = rewrite_graph("", call.imported, options);
+    if (!expected.agrees(expr::evaluate(*rewritten.graph, call.inputs), true)) {
       const GraphPart whole = cut_graph(
           call.imported, call.imported.roots(), [](NodeId) { return false; },
           values_of_nodes(call.imported, call.inputs));
@@ -258,7 +257,7 @@ std::string describe_fault(const CallToVerify& call, const Expected& expected, b
     }
     GraphRun how = call.how;
     how.join = fused && how.join;
-    if (const auto step = wrong_step(rewritten, call.inputs, how)) {
+    if (const auto step = wrong_step(*rewritten.graph, call.inputs, how)) {
       const std::string title = fmt::format("at fault: the {} of the kernel\n{}",
                                             step->expression ? "expression" : "compiled code", step->text);
       return title + write_program(step->part, title, call);

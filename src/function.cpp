@@ -17,9 +17,8 @@
 #include "builder/mirrors.hpp"
 #include "builder/node.hpp"
 #include "builder/shared.hpp"
-#include "call/callable.hpp"
-#include "call/compiled_function.hpp"
 #include "compile.hpp"
+#include "compiled_function.hpp"
 #include "expr/parse.hpp"
 #include "ops/control/loop.hpp"
 
@@ -144,14 +143,6 @@ Variable checked_given(const Variable& from, const Variable& to, Where where) {
       function_at(where), describe(to), describe(from)));
 }
 
-Function make_function(const std::string& name, std::vector<detail::InputRules> inputs, bool single,
-                       builder::Imported imported) {
-  auto callable = std::make_shared<detail::Callable>(
-      detail::compile_function(name, std::move(inputs), single, std::move(imported)));
-  callable->placed();  // with the current flags, so that errors are raised here, not by a call
-  return Function(std::move(callable));
-}
-
 }  // namespace
 
 Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions options, Where where) {
@@ -218,7 +209,7 @@ Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions op
     rules.push_back({in.variable, in.name.empty() ? in.variable.name() : in.name, in.value, in.strict,
                      in.allow_downcast ? in.allow_downcast : options.allow_input_downcast});
   }
-  return make_function(name, std::move(rules), outputs.single, std::move(imported));
+  return Function(detail::compile_function(name, std::move(rules), outputs.single, std::move(imported)));
 }
 
 Function function_of_graph(const std::string& text, Where where) {
@@ -235,7 +226,7 @@ Function function_of_graph(const std::string& text, Where where) {
     inputs.push_back({v, input.name, {}, false, {}});
   }
   const bool single = imported.graph.outputs.size() == 1;
-  return make_function(name, std::move(inputs), single, std::move(imported));
+  return Function(detail::compile_function(name, std::move(inputs), single, std::move(imported)));
 }
 
 Array Variable::eval(std::initializer_list<Binding> values, Where where) const {

@@ -1,4 +1,4 @@
-// Inspection of a compiled function: its graph, plan and kernels, and the input and output of compilers.
+// Inspection of kernels: how they are launched; trees of the user's graph.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,49 +7,19 @@
 
 #include "base/index.hpp"
 #include "builder/node.hpp"
-#include "call/callable.hpp"
 #include "expr/print.hpp"
 #include "plan/loop_form.hpp"
 #include "runtime/bound/dump_kernels.hpp"
 #include "runtime/bound/routine_launch.hpp"
-#include "runtime/cpu/compiler.hpp"
-#include "runtime/cuda/compiler.hpp"
-#include "runtime/cuda/inspect/dump.hpp"
-#include "runtime/cuda/inspect/facts.hpp"
-#include "runtime/cuda/inspect/nvdisasm.hpp"
-#include "runtime/cuda/inspect/sass.hpp"
-#include "runtime/cuda/libraries/nvrtc.hpp"
 #include "runtime/devices.hpp"
 #include "runtime/loops/native_loop.hpp"
-#include "settings.hpp"
 #include "shown_kernels.hpp"
 
 namespace croton {
 
 using builder::describe;
-using runtime::cuda::Form;
-
-std::string Function::graph() const {
-  return expr::print(impl().placed().executable->program.graph, {.origins = true});
-}
-std::string Function::plan() const {
-  const auto executable = impl().placed().executable;
-  const std::string loops = impl().loops_of_last_call(*executable);
-  return plan::print(executable->plan, executable->program) +
-         (loops.empty() ? "" : "loops, as the last call ran them\n" + loops);
-}
-std::size_t Function::product_count() const { return impl().placed().executable->program.product_count(); }
-
-std::string Function::rewrites() const {
-  return rewrite::print(impl().function().rewritten.reports) + rewrite::print(impl().placed().reports);
-}
 
 namespace {
-
-/// Overrides, followed by more overrides, which have priority.
-std::string joined(const std::string& schedule, const std::string& more) {
-  return schedule + (schedule.empty() || more.empty() ? "" : "+") + more;
-}
 
 bool is_cuda(std::string_view target) { return target == "cuda" || target.starts_with("cuda:"); }
 
@@ -108,8 +78,9 @@ KernelInfo show_routine(const runtime::Executable& executable, const plan::Step&
                         std::string_view schedule) {
   const codegen::Target to = is_cuda(where) ? codegen::Target::cuda : codegen::Target::cpu;
   const codegen::RoutinePart part = runtime::routine_part(executable, step);
-  const codegen::Text text = codegen::emit_routine(part, to);
-  if (is_cuda(where)) runtime::cuda::dump(text, where.substr(5));
+  const auto emit = [&](codegen::Target language) { return codegen::emit_routine(part, language); };
+  const codegen::Text text = emit(to);
+  if (is_cuda(where)) runtime::dump_text(emit, where.substr(5));
   const expr::Origin& origin = executable.call_of(step).as<fuse::RoutineCall>().origin;
   KernelInfo info;
   info.name = text.name;
@@ -129,8 +100,9 @@ KernelInfo show_loop(const runtime::Executable& executable, const plan::Step& st
   const codegen::Target to = is_cuda(where) ? codegen::Target::cuda : codegen::Target::cpu;
   const fuse::LoopCall& call = executable.call_of(step).as<fuse::LoopCall>();
   const auto& body = executable.bodies[step.call].front();
-  const codegen::Text text = runtime::NativeLoop::show(body, call, to);
-  if (is_cuda(where)) runtime::cuda::dump(text, where.substr(5));
+  const auto emit = [&](codegen::Target language) { return runtime::NativeLoop::show(body, call, language); };
+  const codegen::Text text = emit(to);
+  if (is_cuda(where)) runtime::dump_text(emit, where.substr(5));
   KernelInfo info;
   info.name = text.name;
   info.source = text.code;
@@ -151,13 +123,14 @@ KernelInfo show_loop(const runtime::Executable& executable, const plan::Step& st
 }  // namespace
 
 std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executable, const std::string& target,
-                                             std::string_view schedule, bool simulated) {
+                                             std::string_view schedule, runtime::Gpus gpus) {
   if (!target.empty() && target != "cpu" && !is_cuda(target))
     throw ValueError(fmt::format("kernels(\"{}\"): targets are cpu and cuda:sm_XX, such as cuda:sm_90", target));
   std::vector<KernelInfo> result;
   for (const plan::Launch& launch : executable.plan.launches) {
-    const std::string where = target.empty() ? runtime::target_of(place_of(executable, launch), simulated)
-                                             : (target == "cuda" ? "cuda:sm_90" : target);
+    const std::string where = target.empty()
+                                  ? runtime::target_of(place_of(executable, launch), gpus)
+                                  : (target == "cuda" ? fmt::format("cuda:{}", codegen::default_architecture) : target);
     const bool cuda = is_cuda(where);
     const codegen::Target to = cuda ? codegen::Target::cuda : codegen::Target::cpu;
     const plan::Step& first = executable.plan.steps[launch.first_step];
@@ -169,7 +142,7 @@ std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executab
     }
     if (!bodies.empty()) {
       for (const auto& body : bodies) {
-        for (KernelInfo& kernel : show_kernels(*body, target, schedule, simulated)) result.push_back(std::move(kernel));
+        for (KernelInfo& kernel : show_kernels(*body, target, schedule, gpus)) result.push_back(std::move(kernel));
       }
       continue;
     }
@@ -208,85 +181,6 @@ std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executab
   return result;
 }
 
-std::vector<KernelInfo> Function::kernels(const std::string& target, const KernelOptions& options) const {
-  detail::apply_settings();
-  return detail::show_kernels(*impl().placed().executable, target, joined(impl().function().schedule, options.schedule),
-                              impl().function().simulated());
-}
-
-std::string Function::schedule_difference(const std::string& target, const std::string& schedule) const {
-  const std::vector<KernelInfo> before = kernels(target), after = kernels(target, {.schedule = schedule});
-  const bool facts = !before.empty() && is_cuda(before[0].target) && runtime::cuda::Nvrtc::available();
-  std::string text;
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    const auto line = [&](const std::string& from, const std::string& to) {
-      text += from == to ? fmt::format("  {} (unchanged)\n", from) : fmt::format("- {}\n+ {}\n", from, to);
-    };
-    text += before[i].name + "\n";
-    line(before[i].schedule, after[i].schedule);
-    line(before[i].launch, after[i].launch);
-    if (!facts) continue;
-    const std::vector<KernelFacts> old_facts = before[i].facts(), new_facts = after[i].facts();
-    for (std::size_t e = 0; e < old_facts.size(); ++e) line(to_string(old_facts[e]), to_string(new_facts[e]));
-  }
-  return text;
-}
-
-std::string Function::source(const std::string& target) const {
-  const bool cuda = target.starts_with("cuda");
-  std::string text = codegen::prelude(cuda ? codegen::Target::cuda : codegen::Target::cpu);
-  for (const KernelInfo& kernel : kernels(target)) text += kernel.source + "\n";
-  return text;
-}
-
-namespace {
-std::string architecture(const KernelInfo& kernel) {
-  if (!kernel.target.starts_with("cuda:"))
-    throw ValueError("PTX, cubin, facts and SASS are for CUDA targets: use kernels(\"cuda:sm_90\")");
-  return kernel.target.substr(5);
-}
-}  // namespace
-
-namespace {
-
-std::vector<std::byte> compiled(const KernelInfo& kernel, runtime::cuda::Form form) {
-  return runtime::cuda::compile(kernel.unit, kernel.digest, codegen::prelude(codegen::Target::cuda),
-                                architecture(kernel), form, kernel.name);
-}
-std::string text_of(const std::vector<std::byte>& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-}  // namespace
-
-std::string KernelInfo::ptx() const { return text_of(compiled(*this, Form::ptx)); }
-std::vector<std::byte> KernelInfo::cubin() const { return compiled(*this, Form::cubin); }
-std::vector<KernelFacts> KernelInfo::facts() const {
-  return runtime::cuda::read_facts(text_of(compiled(*this, Form::facts)));
-}
-std::string KernelInfo::sass() const {
-  namespace cuda = runtime::cuda;
-  return cuda::print_sass(cuda::parse_sass(cuda::disassemble(compiled(*this, Form::cubin), false)));
-}
-std::string KernelInfo::annotated_sass() const {
-  namespace cuda = runtime::cuda;
-  const std::string_view prelude = std::string_view(unit).substr(0, unit.size() - source.size());
-  const int prelude_lines = base::to_int(std::ranges::count(prelude, '\n'));
-  const std::string listing = cuda::disassemble(compiled(*this, Form::lined_cubin), true);
-  return cuda::annotate(cuda::parse_sass(listing), source, prelude_lines);
-}
-std::string KernelInfo::assembly() const {
-  if (target != "cpu") throw ValueError("assembly is for the cpu target; CUDA kernels have ptx()");
-  return runtime::cpu::Compiler::instance().assembly(unit);
-}
-
-std::ostream& operator<<(std::ostream& out, const Outputs& outputs) {
-  if (!outputs.is_list()) return out << outputs.only();
-  out << "[";
-  for (std::size_t i = 0; i < outputs.size(); ++i) out << (i > 0 ? ", " : "") << outputs[i];
-  return out << "]";
-}
-
 namespace {
 
 void print_tree(const Variable& v, int depth, std::unordered_map<const builder::Node*, int>& ids, std::string& text) {
@@ -319,7 +213,5 @@ std::string debugprint(const Variable& variable) {
   print_tree(variable, 0, ids, text);
   return text;
 }
-
-std::string debugprint(const Function& function) { return function.graph(); }
 
 }  // namespace croton

@@ -10,6 +10,7 @@
 #include "expr/evaluate.hpp"
 #include "runtime/bound/bound_plan.hpp"
 #include "runtime/devices.hpp"
+#include "runtime/loops/loop_launch.hpp"
 
 namespace croton::detail {
 
@@ -17,13 +18,13 @@ using expr::NodeId;
 
 std::vector<Array> run_graph(expr::Graph graph, std::span<const Array> inputs, const GraphRun& how) {
   for (expr::GraphInput& input : graph.inputs) {
-    input.place = 0;
+    input.place = base::host_place;
     input.pinned = false;
   }
   PlanOptions options;
   options.placing.scoped = how.place;
   options.placing.soft = true;
-  if (how.place != 0) options.placing.devices = runtime::places();
+  if (!base::is_host(how.place)) options.placing.devices = runtime::places();
   options.fusing.join = how.join;
   const auto executable = plan_graph("", std::move(graph), options).executable;
 
@@ -42,9 +43,9 @@ std::vector<Array> run_graph(expr::Graph graph, std::span<const Array> inputs, c
   }
   runtime::RunCounts counts;
   runtime::Workspace workspace;
-  runtime::BindOptions binding;
-  binding.engine = how.reference ? runtime::Engine::reference : runtime::Engine::compiled;
-  binding.schedule = how.schedule;
+  const runtime::BindOptions binding{.bind_loop = runtime::bind_loop,
+                                     .engine = how.reference ? runtime::Engine::reference : runtime::Engine::compiled,
+                                     .schedule = how.schedule};
   runtime::BoundPlan(executable, arrays, binding, counts).run(arrays, workspace, counts);
   std::vector<Array> results;
   for (const Array& output : arrays.outputs) results.push_back(output.to_host());

@@ -15,7 +15,7 @@ namespace croton::detail {
 struct GraphRun {
   bool join = true;        // whether kernels may have several ops
   bool reference = false;  // whether kernels run in their reference evaluator
-  expr::Place place = 0;   // the device
+  expr::Place place = base::host_place;
   std::string schedule = {};
 };
 

@@ -13,7 +13,6 @@
 #include <span>
 
 #include "base/device_name.hpp"
-#include "base/index.hpp"
 #include "base/output.hpp"
 #include "io/json_text.hpp"
 #include "runtime/bound/trace.hpp"
@@ -27,9 +26,10 @@ using Clock = std::chrono::steady_clock;
 
 double microseconds(Clock::duration time) { return std::chrono::duration<double, std::micro>(time).count(); }
 
-std::string_view name_of(runtime::LaunchKind kind) {
-  static constexpr std::string_view names[] = {"kernel", "product", "transfer", "routine", "loop", "branch", "host"};
-  return names[base::ordinal(kind)];
+/// The kind of work; without a launch it is a transfer.
+std::string_view kind_of(const runtime::TracedWork& work) {
+  if (work.launch == plan::no_launch) return "transfer";
+  return fuse::name_of(work.executable->call_of(work.launch).work);
 }
 
 /// The names of a launch's results, shortened if there are many.
@@ -73,8 +73,8 @@ std::vector<TraceEvent> Trace::events() const {
     TraceEvent& made = all.emplace_back();
     made.function = *event.function;
     made.name = title_of(event.work);
-    made.what = name_of(event.work.kind);
-    made.device = (lane.place == 0 ? base::DeviceName{} : base::DeviceName::of_place(lane.place)).to_string();
+    made.what = kind_of(event.work);
+    made.device = base::DeviceName::of_place(lane.place).to_string();
     made.lane = made.device + (lane.copies ? " copies" : "");
     made.caller = event.caller;
     made.start = microseconds(event.start - state_->begin);

@@ -9,6 +9,7 @@
 
 #include "base/config.hpp"
 #include "builder/node.hpp"
+#include "compile.hpp"
 #include "expr/evaluate.hpp"
 #include "expr/widen.hpp"
 
@@ -170,13 +171,12 @@ Expected::Largest Expected::largest(std::size_t i, const Array& got) const {
 
 Verification verify_call(const CallToVerify& call) {
   const Expected expected(call.imported, call.inputs);
-  expr::Graph plain = call.imported;
   rewrite::Options minimal = call.rewriting;
   minimal.optimizer = base::OptimizerMode::none;
-  rewrite::run(plain, minimal);
+  const Rewritten plain = rewrite_graph("", call.imported, minimal);
   GraphRun unfused_run = call.how;
   unfused_run.join = false;
-  const std::vector<Array> unfused = run_graph(plain, call.inputs, unfused_run);
+  const std::vector<Array> unfused = run_graph(*plain.graph, call.inputs, unfused_run);
 
   Verification result;
   for (std::size_t i = 0; i < call.results.size(); ++i) {

@@ -144,7 +144,7 @@ class Checker:
             sys.exit(f"there is no libcroton.so below {prefix}")
         self.library = libraries[0].parent
         self.environment = dict(os.environ)
-        # The user's settings and cache are not used.
+        # The user's settings are not used, nor, without a test's environment, the cache.
         self.environment.setdefault("CROTON_FLAGS", f"cache_dir={self.folder}/cache")
         self.environment["XDG_CONFIG_HOME"] = str(self.folder)
         (self.folder / "cache").mkdir(mode=0o700)

@@ -47,7 +47,7 @@ int reject_word(const std::string& command, const std::string& word) {
 }
 
 int demo(const Arguments& arguments) {
-  if (arguments.empty()) return refuse("demo wants a name: mlp");
+  if (arguments.empty()) return refuse("demo needs a name: mlp");
   if (arguments[0] != "mlp") return refuse(fmt::format("there is no demo '{}'; there is mlp", arguments[0]));
   return mlp_digits::main("croton demo mlp", {arguments.begin() + 1, arguments.end()});
 }

@@ -30,7 +30,7 @@ Reads a graph (or with --kernel a kernel) from the file or standard input, takes
   --rewrite=GROUP   rewrite by all groups of rules (all) or one: canonical, stability, filters, expand, algebra, specialise
   --ieee            leave out rules that change results at special points
   --off=RULES       leave out the rules of these names, joined by +
-  --rules           print the table of all rules that stands in docs/internals/rewrites.md
+  --rules           print the table of all rules for docs/internals/rewrites.md
   --place=WORDS     put every node on a device: "devices=cuda0+cuda1 scoped=cuda1 fallback=cuda0 soft"
   --fuse            cut into kernels and products, and print these
   --codegen=TARGET  print the generated text of each kernel: cpu or cuda

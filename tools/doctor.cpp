@@ -26,15 +26,15 @@
 #include "runtime/cpu/blas/openblas.hpp"
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/cpu/dnn/dnn.hpp"
-#include "runtime/cpu/threads.hpp"
-#include "runtime/cuda/context.hpp"
-#include "runtime/cuda/driver.hpp"
+#include "runtime/cpu/threads/threads.hpp"
+#include "runtime/cuda/driver/context.hpp"
+#include "runtime/cuda/driver/driver.hpp"
 #include "runtime/cuda/inspect/program.hpp"
 #include "runtime/cuda/libraries/blaslt.hpp"
 #include "runtime/cuda/libraries/dnn.hpp"
 #include "runtime/cuda/libraries/nvrtc.hpp"
-#include "runtime/cuda/libraries/toolkit.hpp"
 #include "runtime/cuda/nvtx.hpp"
+#include "runtime/cuda/toolkit/toolkit.hpp"
 
 namespace croton::tool {
 namespace {
@@ -285,7 +285,7 @@ Finding check_driver() {
 
 Finding check_cache() {
   if (!base::config().cache)
-    return {State::missing, "the flag cache is false: every program compiles its kernels anew"};
+    return {State::missing, "the flag cache is false: every program compiles its kernels again"};
   const std::filesystem::path folder = cache_folder();
   if (folder.empty()) return {State::missing, "you have no home folder; name a folder by the flag cache_dir"};
   std::error_code error;
@@ -345,8 +345,8 @@ int doctor(DoctorForm form) {
     wrong = wrong || finding.state == State::wrong;
   }
   if (!json) {
-    fmt::print("\n{}\n", wrong ? "Something is to be put right: see WRONG above."
-                               : "Croton can work here. What is missing above is needed for its purpose only.");
+    fmt::print("\n{}\n", wrong ? "Something must be corrected: see WRONG above."
+                               : "Croton can work here. The missing parts above are needed for their purposes only.");
   }
   return wrong ? 1 : 0;
 }

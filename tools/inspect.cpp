@@ -167,7 +167,7 @@ int inspect(const std::vector<std::string>& arguments) {
       for (const Example& example : examples) std::cout << fmt::format("{:10} {}\n", example.name, example.text);
       return 0;
     } else if (word == "--target") {
-      if (++i == arguments.size()) return refuse("--target wants a target, such as cuda:sm_90");
+      if (++i == arguments.size()) return refuse("--target needs a target, such as cuda:sm_90");
       request.target = arguments[i];
     } else if (word.starts_with("-") || !request.what.empty()) {
       return refuse(fmt::format("'{}' is not understood", word));

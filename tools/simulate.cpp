@@ -32,7 +32,7 @@ constexpr const char* help_text =
     "  --print N                  how many elements of each array are printed (default 8)\n"
     "  --memory MIB, --seconds S  what the kernel may take (default 4096 and 300)\n"
     "The kernel runs in a process of its own, which has no files, no network and no other processes.\n"
-    "Arguments go to the kernel in the order in which they stand. What the simulator checks: docs/use/simulator.md\n";
+    "Arguments go to the kernel in the order of the options. docs/use/simulator.md lists the simulator's checks.\n";
 
 struct Request {
   std::string file;
@@ -54,7 +54,7 @@ T number_of(const std::string& text, const std::string& what) {
   T number{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size())
-    throw Misuse(fmt::format("{} wants a number, not '{}'", what, text));
+    throw Misuse(fmt::format("{} needs a number, not '{}'", what, text));
   return number;
 }
 
@@ -122,11 +122,11 @@ Request parse(const std::vector<std::string>& words) {
       for (const Option& one : options_with_value) known += fmt::format(", {}", one.name);
       throw Misuse(fmt::format("simulate does not take '{}'; it takes {}", word, known));
     }
-    if (i + 1 == words.size()) throw Misuse(fmt::format("{} wants a value", word));
+    if (i + 1 == words.size()) throw Misuse(fmt::format("{} needs a value", word));
     option->take(request, words[++i], word);
   }
-  if (request.file.empty()) throw Misuse("simulate wants the file of a kernel");
-  if (request.launch.kernel.empty()) throw Misuse("simulate wants --kernel NAME");
+  if (request.file.empty()) throw Misuse("simulate needs the file of a kernel");
+  if (request.launch.kernel.empty()) throw Misuse("simulate needs --kernel NAME");
   return request;
 }
 

@@ -5,8 +5,8 @@
 #include <functional>
 #include <span>
 
+#include "runtime/cuda/driver/transfer.hpp"
 #include "runtime/cuda/libraries/blaslt.hpp"
-#include "runtime/cuda/transfer.hpp"
 #include "sampling.hpp"
 
 namespace bench::gpu {

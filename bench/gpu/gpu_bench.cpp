@@ -27,10 +27,10 @@
 #include "gpu/workloads.hpp"
 #include "program.hpp"
 #include "record.hpp"
-#include "runtime/cuda/context.hpp"
+#include "runtime/cuda/driver/context.hpp"
 #include "runtime/cuda/libraries/blaslt.hpp"
 #include "runtime/cuda/libraries/dnn.hpp"
-#include "runtime/cuda/libraries/toolkit.hpp"
+#include "runtime/cuda/toolkit/toolkit.hpp"
 #include "sampling.hpp"
 
 namespace {
@@ -113,7 +113,7 @@ void check_result(const bench::gpu::Work& work, const Options& options, Record& 
   }
   const std::string home = work.results[0].home();
   record.add("home", home);
-  if (home != options.device) throw std::runtime_error("the result lies on " + home + ", not on " + options.device);
+  if (home != options.device) throw std::runtime_error("the result is on " + home + ", not on " + options.device);
 }
 
 /// True if the result was right.

@@ -48,9 +48,9 @@ constexpr int gpu_contract_rows(int threads) { return threads / gpu_contract_acr
 constexpr long long cumulate_part = 1024;
 constexpr long long sorted_run = 32;
 
-// Loops by all blocks of a GPU: the distance in bytes of the counter of arrived blocks and that of the barriers, which
-// are in separate cache lines.
-constexpr long long meeting_stride = 128;
+// Loops by all blocks of a GPU: the distance in bytes of the counter of arrived blocks and that of finished barriers,
+// which are in separate cache lines.
+constexpr long long grid_barrier_stride = 128;
 
 }  // namespace ct
 #endif

@@ -174,7 +174,8 @@ struct CallCounts {
 
 namespace detail {
 class Callable;
-}
+struct CompiledFunction;
+}  // namespace detail
 
 struct Verification;  // verification.hpp
 
@@ -235,6 +236,8 @@ class Function {
   bool defined() const { return impl_ != nullptr; }
 
   explicit Function(std::shared_ptr<detail::Callable> impl) : impl_(std::move(impl)) {}
+  /// Plans the function for the current flags, and raises the errors of this.
+  explicit Function(std::shared_ptr<const detail::CompiledFunction> compiled);
 
  private:
   detail::Callable& impl() const;  // TypeError for an empty function

@@ -2,6 +2,9 @@
 // makes a symbolic expression, and `fit` compiles it to one function with model, loss, gradients, optimizer and
 // metrics. docs/use/networks.md is the overview, docs/use/first_network.md the tutorial. croton.hpp does not include
 // this header.
+//
+// Defaults of arguments that are not members of options are constants named default_..., next to the function or in the
+// class; the Python module takes its defaults from them and from the options.
 #pragma once
 
 #include <croton/nn/callbacks.hpp>

@@ -148,7 +148,7 @@ void check(const nb::dlpack::dltensor& tensor, const std::string& what) {
 
 Array array_of_dlpack(nb::handle object) {
   const nb::object capsule = capsule_of(object);
-  const std::string what = "what __dlpack__ of " + kind_of(object) + " returned";
+  const std::string what = "the result of __dlpack__ of " + kind_of(object);
   const nb::dlpack::dltensor* tensor = tensor_in(capsule);
   if (tensor == nullptr) throw TypeError(what + " is not an array");
   check(*tensor, what);

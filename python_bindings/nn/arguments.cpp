@@ -89,6 +89,13 @@ nn::Layout to_data_format(const std::string& text) {
       {{"channels_last", nn::Layout::channels_last}, {"channels_first", nn::Layout::channels_first}});
 }
 
+nn::Interpolation to_interpolation(const std::string& text) {
+  using nn::Interpolation;
+  return choice<Interpolation>(
+      text, "interpolation",
+      {{"nearest", Interpolation::nearest}, {"linear", Interpolation::linear}, {"bilinear", Interpolation::linear}});
+}
+
 nn::Activation to_activation(nb::handle object) {
   if (object.is_none()) return {};
   if (is_text(object)) return nb::cast<std::string>(object);

@@ -180,14 +180,14 @@ void bind_others(nb::module_& m) {
       m, "CSVLogger",
       "Writes a CSV file with a line for each epoch (from 0), after a header with the sorted names. append: continues "
       "a file that has the same names. FileError if it cannot be written.")
-      .def(nb::init<std::filesystem::path, bool>(), "filename"_a, "append"_a = false);
+      .def(nb::init<std::filesystem::path, bool>(), "filename"_a, "append"_a = nn::CSVLogger::default_append);
   CallbackClass<PythonLogger>(m, "StreamLogger",
                               "Writes a line for each epoch (from 1) to a Python file: its logs and the learning rate.")
       .def(nb::init<nb::object>(), "file"_a);
   CallbackClass<nn::TensorBoard>(m, "TensorBoard",
                                  "Writes event files for TensorBoard, in log_dir/train and log_dir/validation. "
                                  "FileError if they cannot be written.")
-      .def(nb::init<std::filesystem::path>(), "log_dir"_a = "logs");
+      .def(nb::init<std::filesystem::path>(), "log_dir"_a = nn::TensorBoard::default_folder);
   CallbackClass<nn::TerminateOnNaN>(m, "TerminateOnNaN", "Ends the training when the loss is nan or infinite.")
       .def(nb::init<>());
 }

@@ -165,7 +165,7 @@ void bind_nn_data(nb::module_& m) {
           "The data set repeated: `count` passes, each of them another epoch. ValueError for a negative count.")
       .def(
           "prefetch", [](const PythonDataset& d, std::int64_t n) { return PythonDataset{d.dataset.prefetch(n)}; },
-          "buffer_size"_a = 2,
+          "buffer_size"_a = nn::Dataset::default_prefetch,
           "The data set with up to buffer_size batches made ahead, on another thread. Exceptions there are raised "
           "where the batches are read. ValueError for a buffer_size below 1.")
       .def(
@@ -173,7 +173,7 @@ void bind_nn_data(nb::module_& m) {
           [](const PythonDataset& d, std::int64_t epoch) {
             return Pass{ReleasedNext<nn::Batch>([&] { return d.dataset.begin(epoch); })};
           },
-          "epoch"_a = 0, "An iterator of the batches of an epoch.")
+          "epoch"_a = nn::Dataset::default_epoch, "An iterator of the batches of an epoch.")
       .def("__iter__",
            [](PythonDataset& d) { return Pass{ReleasedNext<nn::Batch>([&] { return d.dataset.begin(d.passes++); })}; })
       .def_prop_ro(

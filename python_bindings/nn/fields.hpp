@@ -1,5 +1,6 @@
 // Options of layers, optimizers and others as Python keywords. One list of fields for each options struct gives the
-// names, the defaults (those of the struct) and the conversions.
+// names, the defaults (those of the struct) and the conversions. Defaults of other arguments are constants of the
+// public headers.
 #pragma once
 
 #include <new>
@@ -80,12 +81,24 @@ struct Keyword<nn::Layout> : TextKeyword<&to_data_format> {
   }
 };
 template <>
+struct Keyword<nn::Interpolation> : TextKeyword<&to_interpolation> {
+  static const char* shown(nn::Interpolation interpolation) {
+    return interpolation == nn::Interpolation::nearest ? "nearest" : "linear";
+  }
+};
+template <>
 struct Keyword<nn::Better> : TextKeyword<&to_better> {
   static const char* shown(nn::Better better) {
     static constexpr const char* names[] = {"auto", "min", "max"};
     return names[static_cast<std::size_t>(better)];
   }
 };
+
+/// An argument with a default of C++.
+template <class T>
+auto argument(const char* name, const T& default_value) {
+  return nb::arg(name) = Keyword<T>::shown(default_value);
+}
 
 // ---- fields ----
 
@@ -97,7 +110,7 @@ struct Field {
   const char* name;
   T O::* member;
 
-  auto argument(const O& defaults) const { return nb::arg(name) = Keyword<T>::shown(defaults.*member); }
+  auto argument(const O& defaults) const { return python::argument(name, defaults.*member); }
   void set(O& options, Python value) const { options.*member = Keyword<T>::from(std::move(value)); }
 };
 

@@ -40,7 +40,7 @@ void bind_convolutions(nb::module_& m) {
       "The separable convolution: a depthwise convolution, then a pointwise one. The kernels are (window..., channels, "
       "depth_multiplier) and (1..., channels times depth_multiplier, filters).";
   const auto filters = "filters"_a, window = "kernel_size"_a;
-  const auto multiplier = "depth_multiplier"_a = 1;
+  const auto multiplier = "depth_multiplier"_a = nn::default_depth_multiplier;
   bind_conv<nn::Conv1D, std::int64_t, nn::PerAxis>(m, "Conv1D", plain, filters, window);
   bind_conv<nn::Conv2D, std::int64_t, nn::PerAxis>(m, "Conv2D", plain, filters, window);
   bind_conv<nn::Conv3D, std::int64_t, nn::PerAxis>(m, "Conv3D", plain, filters, window);
@@ -63,7 +63,7 @@ void bind_pool(nb::module_& m, const char* name, const char* doc) {
       keywords(std::tuple{OptionalField{"strides", &O::strides}, Field{"padding", &O::padding},
                           Field{"data_format", &O::layout}},
                std::tuple{OptionalField{"input_shape", &O::input_shape}, OptionalField{"name", &O::name}}),
-      "pool_size"_a = 2,
+      "pool_size"_a = nn::default_pool_window,
       "strides: the window's sizes if None. padding: 'valid', or 'same'; elements outside do not count.");
 }
 
@@ -80,7 +80,7 @@ void bind_global_pool(nb::module_& m, const char* name, const char* doc) {
               make(self, layout, text_or_empty(std::move(layer_name)), name, 0);
             }
           },
-          "data_format"_a = "channels_last", nb::kw_only(), "name"_a = nb::none());
+          argument("data_format", nn::default_layout), nb::kw_only(), "name"_a = nb::none());
 }
 
 void bind_pools(nb::module_& m) {
@@ -133,26 +133,17 @@ nn::Margins to_margins(nb::handle object) {
   return margins_of(pairs);
 }
 
-nn::Interpolation to_interpolation(const std::string& text) {
-  using nn::Interpolation;
-  return choice<Interpolation>(
-      text, "interpolation",
-      {{"nearest", Interpolation::nearest}, {"linear", Interpolation::linear}, {"bilinear", Interpolation::linear}});
-}
-
 }  // namespace
 
 template <>
 struct Keyword<nn::Margins> : ObjectKeyword<&to_margins> {};
 
-template <>
-struct Keyword<nn::Interpolation> : TextKeyword<&to_interpolation> {};
-
 namespace {
 
 template <class L>
 void bind_margins(nb::module_& m, const char* name, const char* parameter, const char* doc) {
-  bind_named<L, nn::Margins, nn::Layout>(m, name, doc, nb::arg(parameter) = 1, "data_format"_a = "channels_last",
+  bind_named<L, nn::Margins, nn::Layout>(m, name, doc, nb::arg(parameter) = nn::default_margin,
+                                         argument("data_format", nn::default_layout),
                                          "One number for both sides of all axes, one for each axis, or a pair (before, "
                                          "after) for each axis; for a single axis (1, 2) is such a pair.");
 }
@@ -162,7 +153,8 @@ void bind_upsampling(nb::module_& m, const char* name) {
   bind_named<L, nn::PerAxis, nn::Interpolation, nn::Layout>(
       m, name,
       "The images enlarged by `size`: elements are repeated, or with 'linear' interpolated between the centres of two.",
-      "size"_a = 2, "interpolation"_a = "nearest", "data_format"_a = "channels_last");
+      "size"_a = nn::default_upsampling, argument("interpolation", nn::default_interpolation),
+      argument("data_format", nn::default_layout));
 }
 
 void bind_edges(nb::module_& m) {

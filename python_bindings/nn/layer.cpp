@@ -71,7 +71,7 @@ void bind_context(nb::module_& m) {
                               "normalisation uses the statistics of the batch.")
       .def(
           "__init__", [](nn::CallContext* self, bool training) { new (self) nn::CallContext{.training = training}; },
-          "training"_a = false)
+          "training"_a = nn::CallContext().training)
       .def_ro("training", &nn::CallContext::training)
       .def_prop_ro(
           "updates", [](const nn::CallContext& context) { return from_updates(context.updates); },

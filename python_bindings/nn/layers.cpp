@@ -54,16 +54,17 @@ void bind_norms(nb::module_& m) {
       m, "GroupNormalization",
       "Group normalization: as LayerNormalization, with the statistics of groups of channels (the last axis), and a "
       "gamma and a beta for each channel. ShapeError if the channels do not divide evenly.",
-      "groups"_a = 32, "epsilon"_a = 1e-3);
+      "groups"_a = nn::GroupNormalization::default_groups, "epsilon"_a = nn::GroupNormalization::default_epsilon);
   bind_named<nn::InstanceNormalization, double>(
       m, "InstanceNormalization", "Instance normalization: as GroupNormalization, with one group for each channel.",
-      "epsilon"_a = 1e-3);
+      "epsilon"_a = nn::InstanceNormalization::default_epsilon);
   bind_named<nn::RMSNormalization, double>(
       m, "RMSNormalization", "RMS normalization: x scale / sqrt(mean of x^2 + epsilon) along the last axis.",
-      "epsilon"_a = 1e-6);
+      "epsilon"_a = nn::RMSNormalization::default_epsilon);
   bind_named<nn::UnitNormalization, std::vector<int>>(
       m, "UnitNormalization",
-      "x divided by its length along the axes, which are counted with the batch; zeros stay zeros.", "axis"_a = -1);
+      "x divided by its length along the axes, which are counted with the batch; zeros stay zeros.",
+      "axis"_a = nn::UnitNormalization::default_axis);
 }
 
 void bind_noise(nb::module_& m) {
@@ -76,10 +77,10 @@ void bind_noise(nb::module_& m) {
       "rate"_a);
   bind_named<nn::SpatialDropout2D, double, nn::Layout>(m, "SpatialDropout2D",
                                                        "Dropout of whole channels of images of two axes.", "rate"_a,
-                                                       "data_format"_a = "channels_last");
+                                                       argument("data_format", nn::default_layout));
   bind_named<nn::SpatialDropout3D, double, nn::Layout>(m, "SpatialDropout3D",
                                                        "Dropout of whole channels of images of three axes.", "rate"_a,
-                                                       "data_format"_a = "channels_last");
+                                                       argument("data_format", nn::default_layout));
   bind_named<nn::GaussianDropout, double>(
       m, "GaussianDropout",
       "In training x times normally distributed numbers with mean 1 and standard deviation sqrt(rate / (1 - rate)).",
@@ -89,8 +90,9 @@ void bind_noise(nb::module_& m) {
 }
 
 void bind_shapes(nb::module_& m) {
-  bind_shaped<nn::Masking, double>(
-      m, "Masking", "x with a mask: later layers skip steps whose features are all mask_value.", "mask_value"_a = 0.0);
+  bind_shaped<nn::Masking, double>(m, "Masking",
+                                   "x with a mask: later layers skip steps whose features are all mask_value.",
+                                   "mask_value"_a = nn::Masking::default_value);
   bind_shaped<nn::Flatten>(m, "Flatten", "x with all axes but the batch merged into one.");
   bind_shaped<nn::Reshape, nn::Shape>(
       m, "Reshape",
@@ -119,8 +121,9 @@ void bind_activation_layers(nb::module_& m) {
       keywords(std::tuple{OptionalField{"max_value", &ReLU::max_value}, Field{"negative_slope", &ReLU::negative_slope},
                           Field{"threshold", &ReLU::threshold}},
                std::tuple{OptionalField{"name", &ReLU::name}}));
-  bind_named<nn::LeakyReLU, double>(m, "LeakyReLU", "x where x > 0, negative_slope x below.", "negative_slope"_a = 0.3);
-  bind_named<nn::ELU, double>(m, "ELU", "x where x > 0, alpha (exp(x) - 1) below.", "alpha"_a = 1.0);
+  bind_named<nn::LeakyReLU, double>(m, "LeakyReLU", "x where x > 0, negative_slope x below.",
+                                    "negative_slope"_a = nn::LeakyReLU::default_negative_slope);
+  bind_named<nn::ELU, double>(m, "ELU", "x where x > 0, alpha (exp(x) - 1) below.", "alpha"_a = nn::ELU::default_alpha);
   using PReLU = nn::PReLUOptions;
   bind_layer<nn::PReLU>(m, "PReLU",
                         "x where x > 0, else a learnt slope times x. Each element has its own slope, or shares it "
@@ -135,7 +138,7 @@ void bind_merging_layers(nb::module_& m) {
   bind_named<nn::Concatenate, int>(
       m, "Concatenate",
       "The concatenation of two or more tensors along the axis (axis 0 is the batch); their other sizes must be equal.",
-      "axis"_a = -1);
+      "axis"_a = nn::Concatenate::default_axis);
   bind_named<nn::Add>(m, "Add", "The sum of two or more tensors; sizes of 1 broadcast.");
   bind_named<nn::Subtract>(m, "Subtract", "The difference of two tensors; sizes of 1 broadcast.");
   bind_named<nn::Multiply>(m, "Multiply", "The product of two or more tensors; sizes of 1 broadcast.");
@@ -151,7 +154,7 @@ void bind_merging_layers(nb::module_& m) {
                                    "axes"_a);
   m.def(
       "concatenate", [](const std::vector<nn::Tensor>& x, int axis) { return nn::concatenate(x, axis, here()); },
-      "inputs"_a, "axis"_a = -1, "The concatenation of a list of tensors along the axis.");
+      "inputs"_a, "axis"_a = nn::Concatenate::default_axis, "The concatenation of a list of tensors along the axis.");
   m.def(
       "add", [](const std::vector<nn::Tensor>& x) { return nn::add(x, here()); }, "inputs"_a,
       "The sum of a list of tensors.");

@@ -100,8 +100,9 @@ void bind_nn_losses(nb::module_& m) {
   bind_loss<nn::Hinge>(m, "Hinge", "mean(max(1 - t p, 0)) of targets -1 and 1; if all are 0 or 1, 0 counts as -1.");
   bind_loss<nn::Huber, double>(m, "Huber",
                                "The mean of 0.5 e^2 where |e| <= delta, else delta |e| - 0.5 delta^2, with e = p - t.",
-                               "delta"_a = 1.0);
-  bind_loss<nn::CosineSimilarity, int>(m, "CosineSimilarity", "-sum(p t) / (|p| |t|) along the axis.", "axis"_a = -1);
+                               "delta"_a = nn::Huber::default_delta);
+  bind_loss<nn::CosineSimilarity, int>(m, "CosineSimilarity", "-sum(p t) / (|p| |t|) along the axis.",
+                                       "axis"_a = nn::CosineSimilarity::default_axis);
   m.def(
       "compute_average_loss",
       [](nb::handle per_sample, std::int64_t size) {

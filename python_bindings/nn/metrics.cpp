@@ -5,6 +5,7 @@
 #include "core/object_ref.hpp"
 #include "core/operands.hpp"
 #include "core/where.hpp"
+#include "nn/fields.hpp"
 #include "nn/nn.hpp"
 
 namespace croton::python {
@@ -14,19 +15,20 @@ template <class M>
 using MetricClass = nb::class_<M, nn::Metric>;
 
 template <class M>
-void bind_named(nb::module_& m, const char* name, const char* log_name, const char* doc) {
+void bind_named(nb::module_& m, const char* name, const char* doc) {
   MetricClass<M>(m, name, doc)
-      .def("__init__", [](M* self, const std::string& metric_name) { new (self) M(metric_name); }, "name"_a = log_name);
+      .def(
+          "__init__", [](M* self, const std::string& metric_name) { new (self) M(metric_name); },
+          "name"_a = M::default_name);
 }
 
-/// A metric with one number before its name.
+/// A metric with a number of type `T` before its name.
 template <class M, class T>
-void bind_with(nb::module_& m, const char* name, const char* log_name, const char* parameter, T value,
-               const char* doc) {
+void bind_with(nb::module_& m, const char* name, const nb::arg_v& parameter, const char* doc) {
   MetricClass<M>(m, name, doc)
       .def(
           "__init__", [](M* self, T number, const std::string& metric_name) { new (self) M(number, metric_name); },
-          nb::arg(parameter) = value, "name"_a = log_name);
+          parameter, "name"_a = M::default_name);
 }
 
 nn::Metric of_counts(std::string name, std::int64_t states, nb::object counts, nb::object result,
@@ -62,9 +64,10 @@ void bind_metric(nb::module_& m) {
             new (self)
                 nn::Metric(name ? *name : to_metric(metric).name(), to_samples(nb::borrow(metric)), to_better(mode));
           },
-          "metric"_a, nb::kw_only(), "name"_a = nb::none(), "mode"_a = "auto",
+          "metric"_a, nb::kw_only(), "name"_a = nb::none(), argument("mode", nn::Metric::default_better),
           "name and mode ('min' or 'max': which values are better) are for functions.")
-      .def_static("of_counts", &of_counts, "name"_a, "states"_a, "counts"_a, "result"_a, "mode"_a = "auto",
+      .def_static("of_counts", &of_counts, "name"_a, "states"_a, "counts"_a, "result"_a,
+                  argument("mode", nn::Metric::default_better),
                   "A custom metric: counts(target, prediction, weight) returns a float64 vector of `states` numbers "
                   "that a batch adds, and result(list of the sums) returns the metric.")
       .def_prop_ro("name", &nn::Metric::name)
@@ -96,26 +99,27 @@ void bind_counter(nb::module_& m) {
 void bind_nn_metrics(nb::module_& m) {
   bind_metric(m);
   bind_named<nn::SparseCategoricalAccuracy>(
-      m, "SparseCategoricalAccuracy", "sparse_categorical_accuracy",
-      "The fraction of samples whose largest prediction is that of the class number.");
-  bind_named<nn::CategoricalAccuracy>(m, "CategoricalAccuracy", "categorical_accuracy",
+      m, "SparseCategoricalAccuracy", "The fraction of samples whose largest prediction is that of the class number.");
+  bind_named<nn::CategoricalAccuracy>(m, "CategoricalAccuracy",
                                       "The fraction of samples whose largest prediction is at the largest target.");
-  bind_with<nn::BinaryAccuracy>(m, "BinaryAccuracy", "binary_accuracy", "threshold", 0.5,
-                                "The fraction of predictions that are above the threshold where the target is 1, and "
-                                "not above it where it is 0.");
-  bind_with<nn::TopKCategoricalAccuracy>(
-      m, "TopKCategoricalAccuracy", "top_k_categorical_accuracy", "k", std::int64_t{5},
+  bind_with<nn::BinaryAccuracy, double>(m, "BinaryAccuracy", "threshold"_a = nn::BinaryAccuracy::default_threshold,
+                                        "The fraction of predictions that are above the threshold where the target is "
+                                        "1, and not above it where it is 0.");
+  bind_with<nn::TopKCategoricalAccuracy, std::int64_t>(
+      m, "TopKCategoricalAccuracy", "k"_a = nn::TopKCategoricalAccuracy::default_k,
       "The fraction of samples for which fewer than k classes have a larger prediction than the target's class.");
-  bind_with<nn::SparseTopKCategoricalAccuracy>(m, "SparseTopKCategoricalAccuracy", "sparse_top_k_categorical_accuracy",
-                                               "k", std::int64_t{5}, "As TopKCategoricalAccuracy, for class numbers.");
-  bind_with<nn::Precision>(m, "Precision", "precision", "thresholds", 0.5,
-                           "The fraction of the predictions above the threshold whose target is 1.");
-  bind_with<nn::Recall>(m, "Recall", "recall", "thresholds", 0.5,
-                        "The fraction of the targets 1 whose prediction is above the threshold.");
-  bind_with<nn::AUC>(m, "AUC", "auc", "num_thresholds", 200,
-                     "The area under the ROC curve, by the trapezoidal rule over num_thresholds thresholds (at least "
-                     "2, else ValueError).");
-  bind_named<nn::RootMeanSquaredError>(m, "RootMeanSquaredError", "root_mean_squared_error", "sqrt(mean((p - t)^2)).");
+  bind_with<nn::SparseTopKCategoricalAccuracy, std::int64_t>(m, "SparseTopKCategoricalAccuracy",
+                                                             "k"_a = nn::SparseTopKCategoricalAccuracy::default_k,
+                                                             "As TopKCategoricalAccuracy, for class numbers.");
+  bind_with<nn::Precision, double>(m, "Precision", "thresholds"_a = nn::Precision::default_threshold,
+                                   "The fraction of the predictions above the threshold whose target is 1.");
+  bind_with<nn::Recall, double>(m, "Recall", "thresholds"_a = nn::Recall::default_threshold,
+                                "The fraction of the targets 1 whose prediction is above the threshold.");
+  bind_with<nn::AUC, int>(
+      m, "AUC", "num_thresholds"_a = nn::AUC::default_thresholds,
+      "The area under the ROC curve, by the trapezoidal rule over num_thresholds thresholds (at least 2, else "
+      "ValueError).");
+  bind_named<nn::RootMeanSquaredError>(m, "RootMeanSquaredError", "sqrt(mean((p - t)^2)).");
   bind_counter(m);
 }
 

@@ -60,11 +60,11 @@ std::vector<nn::Metric> to_metrics(nb::handle object) {
   return metrics;
 }
 
-/// 0, 1, 2 or 'auto', as in Keras.
+/// 0, 1, 2 or 'auto', the default of fit, as in Keras.
 nn::Verbose to_verbose(nb::handle object) {
   if (PyUnicode_Check(object.ptr())) {
     return choice<nn::Verbose>(nb::cast<std::string>(object), "verbose",
-                               {{"auto", nn::Verbose::bar},
+                               {{"auto", nn::FitOptions().verbose},
                                 {"silent", nn::Verbose::silent},
                                 {"bar", nn::Verbose::bar},
                                 {"line", nn::Verbose::line}});
@@ -81,6 +81,9 @@ nn::Verbose to_verbose(nb::handle object) {
       throw ValueError("verbose is 0 (nothing), 1 (a bar) or 2 (a line for each epoch)");
   }
 }
+
+/// The number of Keras's `verbose`.
+int number_of(nn::Verbose verbose) { return static_cast<int>(verbose); }
 
 std::vector<nn::CallbackRef> to_callbacks(nb::handle callbacks, nb::handle model) {
   std::vector<nn::CallbackRef> all;
@@ -264,17 +267,19 @@ void add_learning(ModelClass& c) {
         const ReleaseGil no_gil;
         model.compile(options, where);
       },
-      "optimizer"_a = "rmsprop", "loss"_a = nb::none(), "metrics"_a = nb::none(), "loss_weights"_a = nb::none(),
-      "weighted_metrics"_a = nb::none(),
+      "optimizer"_a = nn::CompileOptions::default_optimizer, "loss"_a = nb::none(), "metrics"_a = nb::none(),
+      "loss_weights"_a = nb::none(), "weighted_metrics"_a = nb::none(),
       "Configures training. loss: a name, a Loss or a function (target, prediction); a list for several outputs. "
       "optimizer: a name or an Optimizer. metrics: a list of names, Metrics or functions; only weighted_metrics weight "
       "samples by sample_weight and class_weight. Discards functions that were compiled before. Regularizers of layers "
       "are added to the loss. A ValueError for an unknown name lists the known ones.");
-  c.def("fit", &fit, "x"_a, "y"_a = nb::none(), "batch_size"_a = 32, "epochs"_a = 1, "verbose"_a = "auto",
-        "callbacks"_a = nb::none(), "validation_split"_a = 0.0, "validation_data"_a = nb::none(), "shuffle"_a = true,
-        "class_weight"_a = nb::none(), "sample_weight"_a = nb::none(), "initial_epoch"_a = nb::none(),
-        "steps_per_epoch"_a = nb::none(), "validation_steps"_a = nb::none(), "validation_freq"_a = 1, nb::kw_only(),
-        "seed"_a = 0,
+  const nn::FitOptions fit_defaults;
+  c.def("fit", &fit, "x"_a, "y"_a = nb::none(), "batch_size"_a = fit_defaults.batch_size,
+        "epochs"_a = fit_defaults.epochs, "verbose"_a = "auto", "callbacks"_a = nb::none(),
+        "validation_split"_a = fit_defaults.validation_split, "validation_data"_a = nb::none(),
+        "shuffle"_a = fit_defaults.shuffle, "class_weight"_a = nb::none(), "sample_weight"_a = nb::none(),
+        "initial_epoch"_a = nb::none(), "steps_per_epoch"_a = nb::none(), "validation_steps"_a = nb::none(),
+        "validation_freq"_a = fit_defaults.validation_freq, nb::kw_only(), "seed"_a = fit_defaults.seed,
         "Trains the model and returns the History. x and y: arrays, or lists of arrays for several inputs or outputs; "
         "or only x, a Dataset or an iterable of (x, y) or (x, y, weights).\n\n"
         "verbose: 0 prints nothing, 1 ('auto') a bar, 2 a line for each epoch. validation_split: the fraction of the "
@@ -283,11 +288,14 @@ void add_learning(ModelClass& c) {
         "initial_epoch: the number of epochs done before; None: that of the last loaded checkpoint. steps_per_epoch: "
         "the number of batches in an epoch; the next epoch continues after them. An exception of a callback ends the "
         "training and is raised unchanged, as is KeyboardInterrupt, after a batch.");
-  c.def("evaluate", &evaluate, "x"_a, "y"_a = nb::none(), "batch_size"_a = 32, "verbose"_a = 0,
-        "sample_weight"_a = nb::none(), "return_dict"_a = false,
+  const nn::EvaluateOptions evaluate_defaults;
+  c.def("evaluate", &evaluate, "x"_a, "y"_a = nb::none(), "batch_size"_a = evaluate_defaults.batch_size,
+        "verbose"_a = number_of(evaluate_defaults.verbose), "sample_weight"_a = nb::none(), "return_dict"_a = false,
         "The loss of the data, or a list of the loss and the metrics if there are any; with return_dict {name: "
         "number}. Data as in fit.");
-  c.def("predict", &predict, "x"_a, "batch_size"_a = 32, "verbose"_a = 0,
+  const nn::PredictOptions predict_defaults;
+  c.def("predict", &predict, "x"_a, "batch_size"_a = predict_defaults.batch_size,
+        "verbose"_a = number_of(predict_defaults.verbose),
         "The outputs for the data, with the rows of all batches concatenated (several outputs: a list). x: an array, a "
         "list of arrays for several inputs, a Dataset or an iterable, whose y is not read.");
   c.def("train_on_batch", &step<&nn::Model::train_on_batch>, "x"_a, "y"_a, "sample_weight"_a = nb::none(),

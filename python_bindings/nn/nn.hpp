@@ -48,6 +48,8 @@ nb::tuple from_shape(const nn::Shape& shape);
 nn::PerAxis to_per_axis(nb::handle object);
 /// 'channels_first' or 'channels_last', Keras's data_format.
 nn::Layout to_data_format(const std::string& text);
+/// 'nearest', 'linear' or 'bilinear'.
+nn::Interpolation to_interpolation(const std::string& text);
 
 // ---- objects that may be given by name ----
 /// A name, a function of a variable, or None (linear).

@@ -37,18 +37,19 @@ void bind_rates(nb::module_& m) {
           "__init__", [](nn::LearningRate* self, nb::handle rate) { new (self) nn::LearningRate(to_rate(rate)); },
           "rate"_a);
   m.def("ExponentialDecay", &nn::ExponentialDecay, "initial_learning_rate"_a, "decay_steps"_a, "decay_rate"_a,
-        "staircase"_a = false, "The schedule initial rate^(step / steps), in whole powers with staircase.");
+        "staircase"_a = nn::default_staircase,
+        "The schedule initial rate^(step / steps), in whole powers with staircase.");
   m.def("InverseTimeDecay", &nn::InverseTimeDecay, "initial_learning_rate"_a, "decay_steps"_a, "decay_rate"_a,
-        "staircase"_a = false, "The schedule initial / (1 + rate step / steps).");
+        "staircase"_a = nn::default_staircase, "The schedule initial / (1 + rate step / steps).");
   m.def("PolynomialDecay", &nn::PolynomialDecay, "initial_learning_rate"_a, "decay_steps"_a,
-        "end_learning_rate"_a = 1e-4, "power"_a = 1.0,
+        "end_learning_rate"_a = nn::default_end_rate, "power"_a = nn::default_decay_power,
         "A polynomial schedule from the initial to the end rate in `decay_steps`, by a power of the remaining fraction "
         "of steps.");
   m.def("PiecewiseConstantDecay", &nn::PiecewiseConstantDecay, "boundaries"_a, "values"_a,
         "The schedule values[i] up to step boundaries[i], then the last value; ValueError unless there is one more "
         "value than boundaries.");
-  m.def("CosineDecay", &nn::CosineDecay, "initial_learning_rate"_a, "decay_steps"_a, "alpha"_a = 0.0,
-        "warmup_steps"_a = 0.0,
+  m.def("CosineDecay", &nn::CosineDecay, "initial_learning_rate"_a, "decay_steps"_a,
+        "alpha"_a = nn::default_cosine_alpha, "warmup_steps"_a = nn::default_warmup_steps,
         "A cosine schedule from the initial rate to alpha times it in `decay_steps`, after a linear warm-up from 0.");
 }
 
@@ -157,7 +158,7 @@ class PythonOptimizer : public nn::OptimizerDefinition {
     const AcquireGil gil;
     const nb::object slot = nb::cpp_function(
         [this, parameter](const std::string& name, double first) { return this->slot(parameter, name, first); },
-        "name"_a, "first"_a = 0.0);
+        "name"_a, "first"_a = default_slot);
     const nb::object result = call_python(*update_, parameter, gradient, step.rate, step.count, slot);
     for (auto& pair : to_pairs(result, "the result of an optimizer's update")) updates.push_back(std::move(pair));
   }
@@ -197,7 +198,7 @@ void bind_nn_optimizers(nb::module_& m) {
         }
         return list;
       },
-      "loss"_a, "variables"_a, "zeros_for_unconnected"_a = false,
+      "loss"_a, "variables"_a, "zeros_for_unconnected"_a = nn::default_zeros_for_unconnected,
       "The gradients of a loss by variables, in their order; None (or zeros) for variables that the loss does not "
       "depend on.");
 }

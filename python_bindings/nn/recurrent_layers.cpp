@@ -58,7 +58,7 @@ void bind_nn_recurrent_layers(nb::module_& m) {
       m, "Bidirectional",
       "A recurrent layer and one with the same options that runs backwards, merged by merge_mode: 'concat', 'sum', "
       "'mul' or 'ave'. The given layer itself is not used. ValueError if it is not recurrent.",
-      "layer"_a, "merge_mode"_a = "concat");
+      "layer"_a, "merge_mode"_a = nn::Bidirectional::default_merge);
 }
 
 }  // namespace croton::python

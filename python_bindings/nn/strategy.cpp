@@ -113,7 +113,7 @@ void bind_distributed_data(nb::module_& m) {
           [](const PythonDistributed& d, std::int64_t epoch) {
             return DistributedPass{ReleasedNext<nn::DistributedBatch>([&] { return d.dataset.begin(epoch); })};
           },
-          "epoch"_a = 0, "The pass of an epoch: an iterator.")
+          "epoch"_a = nn::Dataset::default_epoch, "The pass of an epoch: an iterator.")
       .def("__iter__",
            [](PythonDistributed& d) {
              return DistributedPass{ReleasedNext<nn::DistributedBatch>([&] { return d.dataset.begin(d.passes++); })};
@@ -283,8 +283,8 @@ void bind_strategy(nb::module_& m) {
              std::size_t bucket_bytes) {
             new (self) nn::MirroredStrategy(make_strategy(devices, shards, std::move(main_device), bucket_bytes));
           },
-          "devices"_a = nb::none(), nb::kw_only(), "shards"_a = nb::none(), "main_device"_a = "",
-          "bucket_bytes"_a = nn::MirroredOptions().bucket_bytes,
+          "devices"_a = nb::none(), nb::kw_only(), "shards"_a = nb::none(),
+          "main_device"_a = nn::MirroredOptions().main_device, "bucket_bytes"_a = nn::MirroredOptions().bucket_bytes,
           "devices: names; None: all visible GPUs (or simulated ones, if there are any), or the host if there is none. "
           "A DeviceError for an unknown device lists the devices; ValueError for no devices, or one twice. shards: the "
           "number of parts of a batch; by default, and at least (ValueError), the number of devices. main_device: the "
@@ -341,7 +341,8 @@ void bind_strategy(nb::module_& m) {
           [](const nn::MirroredStrategy& strategy, const Replicas& values, int axis) {
             return strategy.gather(variables_of(values), axis);
           },
-          "value"_a, "axis"_a = 0, "The values of all shards concatenated along the axis, on the main device.")
+          "value"_a, "axis"_a = nn::MirroredStrategy::default_gather_axis,
+          "The values of all shards concatenated along the axis, on the main device.")
       .def("function", &compile, "inputs"_a, "outputs"_a = nb::none(), "updates"_a = nb::none(),
            "givens"_a = nb::none(), "name"_a = nb::none(), "allow_input_downcast"_a = nb::none(),
            "A function of the inputs that steps were built for; arguments as for croton.function. It has the updates "
@@ -376,8 +377,9 @@ void bind_nn_strategy(nb::module_& m) {
   bind_distributed_data(m);
   bind_function(m);
   bind_strategy(m);
-  m.def("multi_gpu_model", &parallel, "model"_a, "gpus"_a, nb::kw_only(), "main_device"_a = "cpu",
-        "shards"_a = nb::none(), "bucket_bytes"_a = nn::MirroredOptions().bucket_bytes,
+  m.def("multi_gpu_model", &parallel, "model"_a, "gpus"_a, nb::kw_only(),
+        "main_device"_a = nn::default_multi_gpu_main_device, "shards"_a = nb::none(),
+        "bucket_bytes"_a = nn::MirroredOptions().bucket_bytes,
         "A model with the same layers and weights that trains and predicts on several devices: each computes its part "
         "of a batch. gpus: a number of GPUs, or of parts of the host (logical_devices=cpu:8) if there is no GPU; a "
         "list of their numbers; or a list of names. main_device: the device where results are combined. The new model "

@@ -68,7 +68,7 @@ def parse():
     parser.add_argument("--total", type=positive, metavar="S", help="seconds for all tiers (540)")
     parser.add_argument("--limit", type=positive, metavar="S", help="seconds for one tier: smoke 90, suite 200, bench 200")
     parser.add_argument("--resume", action="append", default=[], metavar="FILE",
-                        help="gpu_check.jsonl of an earlier run: what it has of this commit, pack and GPU counts")
+                        help="gpu_check.jsonl of an earlier run: its results for this commit, pack and GPU count")
     parser.add_argument("--again", action="store_true", help="try again what failed in the runs that are resumed")
     parser.add_argument("--anyway", action="store_true", help="all: go on after a no-go of smoke")
     parser.add_argument("--device", default="cuda0", help="the device of Croton to check (cuda0)")
@@ -76,16 +76,16 @@ def parse():
     parser.add_argument("--named", type=tool, action="append", default=[], metavar="TOOL=FILE",
                         help=f"the file of a library or tool: {', '.join(NAMED)}")
     parser.add_argument("--pack", metavar="FOLDER", default=os.path.join(ROOT, "gpu_check_pack"),
-                        help="what scripts/pack_gpu_check.sh made (gpu_check_pack)")
+                        help="the folder that scripts/pack_gpu_check.sh made (gpu_check_pack)")
     parser.add_argument("--build", metavar="FOLDER", help="a build folder whose programs are taken instead of the pack's")
     parser.add_argument("--jobs", type=whole_number, metavar="N",
                         help="tests at a time; default: as many as cores and memory allow")
     parser.add_argument("--tests", type=listed, help=f"of the suite, '{SANITIZERS}' among them; default: all")
     parser.add_argument("--workloads", type=listed, help="of the benchmark; default: all")
     parser.add_argument("--peers", type=listed, default=bench.PEERS,
-                        help=f"what Croton is compared with ({','.join(bench.PEERS)}); '' for nothing")
+                        help=f"the programs that Croton is compared with ({','.join(bench.PEERS)}); '' for nothing")
     parser.add_argument("--scripts", type=file_of, action="append", default=[], metavar="PEER=FILE",
-                        help="the program of a peer in place of bench/peers/gpu_PEER.py")
+                        help="the program of a peer instead of bench/peers/gpu_PEER.py")
     parser.add_argument("--budget", type=positive, default=0.2, metavar="S", help="seconds of timing for a workload (0.2)")
     parser.add_argument("--silence", type=positive, metavar="S", help="seconds after which a check or a test case has hung")
     parser.add_argument("--small", action="store_true", help="small sizes, for trials without a GPU")

@@ -102,7 +102,7 @@ def taken(path, run):
         return found, f"{len(states) - missing - states.count(REPLACED)} results count" + (
             f", {missing} were not reached" if missing else "") + (
             "" if any(r.get("session") == run.get("session") for r in same) else
-            "; what was measured is of another card or start of its machine")
+            "; the measurements are of another card or start of its machine")
     if runs:
         return found, "nothing counts: it is of another " + ", ".join(differences(runs[-1]["identity"], run["identity"]))
     return found, "nothing counts: " + ("it names no run" if lines else "there is no whole line of a check in it")

@@ -5,7 +5,7 @@ TIERS = ("smoke", "suite", "bench")
 
 HOW = """Calls one after the other with one wait at the end of a sample of at least 20; single calls with a wait each
 in the second column. Medians; in brackets the tenths where over 3 % away. Products are float32 without TF32 everywhere.
-*peer / Croton* over 1: Croton is faster. What *again* (the second round of Croton over the first) is off 1 is noise."""
+*peer / Croton* over 1: Croton is faster. The distance of *again* (the second round of Croton over the first) from 1 is noise."""
 
 
 def show(seconds):
@@ -243,7 +243,7 @@ def markdown(records):
     for tier in TIERS:
         rows = list(not_passed(records, tier))
         if rows:
-            lines += [f"## {tier}: what has not passed", *table(["status", "what", "why"], rows)]
+            lines += [f"## {tier}: not passed", *table(["status", "what", "why"], rows)]
     for title, part in (("machine", machine), ("smoke", smoke), ("suite", suite), ("bench", bench)):
         body = list(part(records))
         if body:

@@ -81,7 +81,7 @@ def description(pack):
             return made
     except (ValueError, KeyError, TypeError):
         pass
-    raise Refused(f"{path} is damaged: make the pack anew by scripts/pack_gpu_check.sh")
+    raise Refused(f"{path} is damaged: make the pack again by scripts/pack_gpu_check.sh")
 
 
 def from_pack(root, pack, work):

@@ -30,10 +30,10 @@ def select(tests, names):
 def environment(context, test):
     """Device tests use this device; other tests use the CPU. No texts are kept."""
     variables, flags = {}, ["device=cpu"]
-    for setting in properties(test).get("ENVIRONMENT", []):
-        name, value = setting.split("=", 1)
+    settings = dict(setting.split("=", 1) for setting in properties(test).get("ENVIRONMENT", []))  # the last of a name
+    for name, value in settings.items():
         if name == "CROTON_FLAGS":
-            others = ("cuda_simulator=", "logical_devices=", "cache_dir=", "dump_kernels=", "dump_forms=")
+            others = ("cuda_simulator=", "logical_devices=", "dump_kernels=", "dump_forms=")
             flags += [flag for flag in value.split(",") if not flag.startswith(others)]
         else:
             variables[name] = value

@@ -16,7 +16,7 @@ namespace croton::base {
 
 enum class MathMode { accurate, fast };
 enum class RunMode { run, reference, simulate, verify };
-enum class OptimizerMode { fast_run, fast_compile, none };
+enum class OptimizerMode { fast_run, fast_compile, none };  // in the order of fewer rewrites
 enum class SpecialValues { theano, ieee };
 enum class UnusedInput { raise, warn, ignore };
 enum class DeviceThreads { automatic, on, off };

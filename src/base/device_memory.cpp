@@ -12,16 +12,14 @@ std::atomic<DeviceMemory* (*)(std::uint16_t)> lookup_function{nullptr};
 }  // namespace
 
 DeviceMemory* device_memory(std::uint16_t place) {
-  if (place == 0 || place == DeviceName{}.place()) return nullptr;
+  if (is_host(place)) return nullptr;
   return lookup_function.load()(place);
 }
 
 void set_device_lookup(DeviceMemory* (*lookup)(std::uint16_t place)) { lookup_function.store(lookup); }
 
 std::uint16_t home_place(const std::string& device) {
-  if (device == "auto") return 0;
-  const std::uint16_t place = parse_device(device).place();
-  return place == DeviceName{}.place() ? 0 : place;
+  return device == "auto" ? host_place : placed_number(parse_device(device).place());
 }
 
 Array moved_to(DeviceMemory* memory, const Array& array) {

@@ -17,7 +17,6 @@
 namespace croton::base {
 namespace {
 
-constexpr int max_devices = 256;  // of one kind
 constexpr std::size_t max_kinds = 255;
 
 /// The words of kinds, by their number; none is ever removed.
@@ -57,16 +56,6 @@ std::string DeviceName::to_string() const {
   return fmt::format("{}{}", Kinds::instance().word(kind), index);
 }
 
-std::uint16_t DeviceName::place() const {
-  return static_cast<std::uint16_t>(1 + static_cast<int>(kind) * max_devices + index);
-}
-
-DeviceName DeviceName::of_place(std::uint16_t place) {
-  if (place == 0) throw InternalError("a free place is not a device");
-  const int number = place - 1;
-  return {static_cast<Kind>(number / max_devices), number % max_devices};
-}
-
 DeviceName parse_device(std::string_view text) {
   const auto refuse = [&] {
     return ValueError(fmt::format(
@@ -88,7 +77,7 @@ DeviceName parse_device(std::string_view text) {
   if (rest.front() == ':' || rest.front() == ',') rest.remove_prefix(1);
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), name.index);
   if (rest.empty() || error != std::errc() || end != rest.data() + rest.size()) throw refuse();
-  if (name.index < 0 || name.index >= max_devices) throw refuse();
+  if (name.index < 0 || name.index >= DeviceName::max_devices) throw refuse();
   return name;
 }
 

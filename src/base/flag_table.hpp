@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "base/config.hpp"
+#include "base/index.hpp"
+#include "base/stage.hpp"
 
 namespace croton::base {
 
@@ -41,6 +43,9 @@ std::string canonical_value(const FlagRow& row, std::string_view value, std::str
 
 /// The accepted values in words: "true or false", "0 to 16", "fast_run, fast_compile or none".
 std::string accepted_text(const FlagRow& row);
+/// The word of a choice: "none" for `optimizer` and OptimizerMode::none.
+template <class Choice>
+std::string_view choice_text(std::string_view flag, Choice value);
 /// The kind, as in FlagInfo::type.
 std::string_view type_text(FlagKind kind);
 std::string_view read_at_text(ReadAt read_at);
@@ -53,5 +58,10 @@ std::string shown_text(std::string_view text);
 
 /// The parts between separators; no parts for an empty text.
 std::vector<std::string_view> split_words(std::string_view text, std::string_view separators);
+
+template <class Choice>
+std::string_view choice_text(std::string_view flag, Choice value) {
+  return split_words(flag_rows[flag_index(flag, "")].accepted, "|").at(ordinal(value));
+}
 
 }  // namespace croton::base

@@ -160,8 +160,7 @@ NumpyRandom NumpyRandom::from_state(const Array& state) {
   const auto refuse = [](const std::string& met) {
     throw ValueError(
         fmt::format("a state of NumPy's generator is uint32 ({},): 624 words that are not all 0, a position of at most "
-                    "624, 0 or 1, "
-                    "and two halves of a finite float64; this one {}",
+                    "624, 0 or 1, and two halves of a finite float64; this one {}",
                     state_size, met));
   };
   if (state.dtype() != DType::uint32 || state.shape() != Sizes{state_size}) {

@@ -40,7 +40,7 @@ struct Spent {
 thread_local Spent spent;
 thread_local std::string_view function_name;
 
-void print(const Spent& all) {
+void print_times(const Spent& all) {
   std::string programs;
   for (const auto& [program, time] : all.by_program)
     programs += fmt::format("{}{} {:.3f}", programs.empty() ? " (" : ", ", program, milliseconds(time));
@@ -58,9 +58,21 @@ void print(const Spent& all) {
 }  // namespace
 
 std::string_view name_of(Stage stage) {
-  static constexpr std::string_view names[stage_count] = {"import", "rewrite", "place", "fuse",
-                                                          "plan",   "bind",    "emit",  "compile"};
+  static constexpr std::string_view names[] = {
+#define CROTON_STAGE(name, word) #name,
+#include "base/stages.def"
+#undef CROTON_STAGE
+  };
   return names[ordinal(stage)];
+}
+
+std::string_view word_of(Stage stage) {
+  static constexpr std::string_view words[] = {
+#define CROTON_STAGE(name, word) word,
+#include "base/stages.def"
+#undef CROTON_STAGE
+  };
+  return words[ordinal(stage)];
 }
 
 StageTimer::StageTimer(Stage stage)
@@ -79,7 +91,7 @@ StageTimer::~StageTimer() {
   spent.switch_to(before_);
   if (!outermost_) return;
   spent.running = false;
-  if (!function_name.empty()) print(spent);
+  if (!function_name.empty()) print_times(spent);
 }
 
 void StageTimer::note(std::string_view program, std::chrono::nanoseconds time) {
@@ -95,9 +107,9 @@ void StageTimer::note(std::string_view program, std::chrono::nanoseconds time) {
 NamedFunction::NamedFunction(std::string_view name) : before_(std::exchange(function_name, name)) {}
 NamedFunction::~NamedFunction() { function_name = before_; }
 
-bool shows(std::string_view word) { return !function_name.empty() && has_word(config().print, word); }
-void show(std::string_view word, std::string_view text) {
-  std::cerr << fmt::format("---- {}: {}\n{}", function_name, word, text);
+bool shows(Stage stage) { return !function_name.empty() && has_word(config().print, word_of(stage)); }
+void print(Stage stage, std::string_view text) {
+  std::cerr << fmt::format("---- {}: {}\n{}", function_name, word_of(stage), text);
 }
 
 }  // namespace croton::base

@@ -1,17 +1,35 @@
-// The stages of the compiler by name, and the time that each takes, measured where it runs (the flag print_timings).
+// The stages of the compiler by name, the time that each takes (the flag print_timings), and the printing of their
+// results (the flag `print`), where each stage runs. The list of stages is stages.def.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 namespace croton::base {
 
-/// In the order of the data. A function goes through the first five, a call that brings new sizes through the others.
-/// src/compile.cpp lists them with their work.
-enum class Stage : std::uint8_t { import, rewrite, place, fuse, plan, bind, emit, compile };
-inline constexpr std::size_t stage_count = 8;
+enum class Stage : std::uint8_t {
+#define CROTON_STAGE(name, word) name,
+#include "base/stages.def"
+#undef CROTON_STAGE
+};
+inline constexpr std::size_t stage_count = 0
+#define CROTON_STAGE(...) +1
+#include "base/stages.def"
+#undef CROTON_STAGE
+    ;
 std::string_view name_of(Stage stage);
+/// The word of the flag `print` for its result.
+std::string_view word_of(Stage stage);
+
+/// The accepted words of the flag `print`: also all, and the report of mode=verify.
+inline constexpr std::string_view print_words =
+    "all|"
+#define CROTON_STAGE(name, word) word "|"
+#include "base/stages.def"
+#undef CROTON_STAGE
+    "verification";
 
 /// While it lives, this thread works on that stage. Timers nest (binding emits and compiles), and time counts for the
 /// innermost one. When the outermost ends, a line for each stage is printed, if the flag print_timings is set.
@@ -44,8 +62,13 @@ class NamedFunction {
 };
 
 /// Whether the result of a stage is printed: if the function has a name, and the flag `print` has the stage's word.
-bool shows(std::string_view word);
+bool shows(Stage stage);
 /// Prints the result of a stage, with the function's name.
-void show(std::string_view word, std::string_view text);
+void print(Stage stage, std::string_view text);
+
+/// Prints the result of a stage, the result of `text`, if the flag requests it.
+void show(Stage stage, const auto& text) {
+  if (shows(stage)) print(stage, text());
+}
 
 }  // namespace croton::base

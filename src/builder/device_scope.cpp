@@ -24,13 +24,13 @@ std::vector<Open>& open_scopes() {
 
 std::uint16_t current_place() {
   const std::vector<Open>& scopes = open_scopes();
-  return scopes.empty() ? 0 : scopes.back().place;
+  return scopes.empty() ? base::unplaced : scopes.back().place;
 }
 
 PlaceScope::PlaceScope(std::uint16_t place) {
-  if (place != 0) open_scopes().push_back({this, place});
+  if (place != base::unplaced) open_scopes().push_back({this, place});
 }
-PlaceScope::PlaceScope() { open_scopes().push_back({this, 0}); }
+PlaceScope::PlaceScope() { open_scopes().push_back({this, base::unplaced}); }
 PlaceScope::~PlaceScope() {
   std::erase_if(open_scopes(), [this](const Open& open) { return open.scope == this; });
 }

@@ -5,10 +5,10 @@
 
 namespace croton::builder {
 
-/// The place of new nodes; 0: not chosen.
+/// The place of new nodes; base::unplaced if there is no scope.
 std::uint16_t current_place();
 
-/// While it lives, new nodes of this thread have that place; 0 changes nothing.
+/// While it lives, new nodes of this thread have that place; base::unplaced changes nothing.
 class PlaceScope {
  public:
   explicit PlaceScope(std::uint16_t place);

@@ -119,7 +119,7 @@ class Importer {
   NodeId id_at(const Variable& v, std::uint16_t place) {
     const Variable given = resolve(v);
     if (!given.node()->shared) return ids_.at(given.node());
-    return shared_id(place == 0 ? given.node() : copy_at(given, place).node());
+    return shared_id(place == base::unplaced ? given.node() : copy_at(given, place).node());
   }
   NodeId shared_id(Node* node) {
     import(node);

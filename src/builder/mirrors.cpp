@@ -19,9 +19,6 @@ std::vector<const MirrorScope*>& open_scopes() {
   return scopes;
 }
 
-/// The place of a home: the same number, except for the host, whose home is 0.
-std::uint16_t place_of_home(std::uint16_t home) { return home == 0 ? base::DeviceName{}.place() : home; }
-
 SharedVariable original_of(const Variable& shared) {
   const std::shared_ptr<Node> original = shared.node()->shared->mirrored.lock();
   return SharedVariable(original ? original : shared.handle());
@@ -35,7 +32,7 @@ void mirror(const SharedVariable& variable, std::span<const std::uint16_t> place
   // The value does not change during the copy, and copies are in the order of ids.
   const std::unique_lock lock(state.mutex);
   for (std::size_t i = 0; i < places.size(); ++i) {
-    const bool is_covered = state.pinned ? place_of_home(state.home) == places[i] : i == 0;
+    const bool is_covered = state.pinned ? state.home == base::placed_number(places[i]) : i == 0;
     if (is_covered || std::ranges::find(state.mirrors, places[i], &SharedState::Mirror::place) != state.mirrors.end())
       continue;
     const MirrorScope none({});

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/device_name.hpp"
 #include "builder/state_lock.hpp"
 
 namespace croton::builder {
@@ -21,8 +22,8 @@ struct Node;
 struct SharedState {
   StateLock mutex;  // calls lock in the order of `id`: shared to read, exclusive to update
   std::uint64_t id = 0;
-  Array value;             // in the memory of its home
-  std::uint16_t home = 0;  // the number of a device; 0 is the host
+  Array value;  // in the memory of its home
+  std::uint16_t home = base::host_place;
   bool pinned = false;
   std::uint64_t version = 0;
   std::atomic<bool> exposed{false};  // borrowed from or given to the user, whose code may see the value

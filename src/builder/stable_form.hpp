@@ -16,7 +16,10 @@ struct StableForm {
 };
 
 /// The stable form of `y`, such as softmax(x) for exp(x) / sum(exp(x)): the same function, whose derivative is finite
-/// where the derivative through the parts is not. Defined in ops/, which knows the functions.
+/// where the derivative through the parts is not.
 StableForm stable_form(const Variable& y);
+
+/// Sets the function that finds stable forms, before the first node is made. It is in ops/, which knows the ops.
+void set_stable_forms(StableForm (*find)(const Variable& y));
 
 }  // namespace croton::builder

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "call/compiled_function.hpp"
 #include "call/shared_locks.hpp"
+#include "compiled_function.hpp"
 #include "runtime/bound/executable.hpp"
 
 namespace croton::detail {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/compilation.hpp"
+#include "runtime/loops/loop_launch.hpp"
 
 namespace croton::detail {
 namespace {
@@ -63,8 +64,10 @@ runtime::BoundPlan& BoundPlans::find_or_bind(const CompiledFunction& function,
   auto& plan = plans_[key_];
   if (!plan) {
     try {
-      const runtime::BindOptions options{
-          .simulated = function.simulated(), .schedule = function.schedule, .name = function.name};
+      const runtime::BindOptions options{.bind_loop = runtime::bind_loop,
+                                         .gpus = function.gpus(),
+                                         .schedule = function.schedule,
+                                         .name = function.name};
       plan = std::make_unique<runtime::BoundPlan>(executable, arrays, options, counts);
     } catch (...) {
       plans_.erase(key_);

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "call/compiled_function.hpp"
+#include "compiled_function.hpp"
 #include "runtime/bound/bound_plan.hpp"
 
 namespace croton::detail {

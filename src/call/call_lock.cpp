@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace croton {
+namespace croton::detail {
 
 void CallLock::wait(const std::string& name) {
   const std::string who = name.empty() ? "the function" : "the function " + name;
@@ -31,4 +31,4 @@ void CallLock::wait(const std::string& name) {
   } while (!mutex_.try_lock_for(std::chrono::milliseconds(200)));
 }
 
-}  // namespace croton
+}  // namespace croton::detail

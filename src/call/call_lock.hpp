@@ -12,7 +12,7 @@
 
 #include "base/running_callback.hpp"
 
-namespace croton {
+namespace croton::detail {
 
 class CallLock {
  public:
@@ -63,4 +63,4 @@ class CallLock {
   std::atomic<std::uint32_t> generation_{0};
 };
 
-}  // namespace croton
+}  // namespace croton::detail

@@ -47,13 +47,13 @@ void Callable::read_shared() {
 }
 
 /// The values of the graph's inputs on the host, in the graph's order, in which arguments and shared variables may
-/// be mixed.
+/// be mixed. Not those of arrays_.shared: in mode=verify these are copies, which in-place work overwrites.
 std::vector<Array> Callable::inputs_in_order() const {
   std::vector<Array> inputs;
   std::size_t argument = 0, state = 0;
   for (const expr::GraphInput& input : function_->graph().inputs) {
     inputs.push_back(input.role == expr::Role::argument ? *arrays_.arguments[argument++]
-                                                        : arrays_.shared[state++]->to_host());
+                                                        : function_->shared[state++].node()->shared->value.to_host());
   }
   return inputs;
 }
@@ -88,8 +88,8 @@ bool Callable::run_plan(Placed& where, bool briefly) {
   runtime::BoundPlan& plan =
       last != nullptr ? *last : where.plans.find_or_bind(f, where.executable, arrays_, run_counts_);
   if (last_run_ != where.executable) last_run_ = where.executable;
-  const bool brief = plan.is_tiny() && !f.verified();
-  if (brief != brief_.load(std::memory_order_relaxed)) brief_.store(brief, std::memory_order_relaxed);
+  const bool tiny = plan.is_tiny() && !f.verified();
+  if (tiny != is_tiny_.load(std::memory_order_relaxed)) is_tiny_.store(tiny, std::memory_order_relaxed);
   arrays_.reuse_outputs = briefly;
   try {
     plan.run(arrays_, workspace_, run_counts_);
@@ -106,16 +106,11 @@ void Callable::verify(const Placed& where) {
                     .imported = *f.imported,
                     .rewriting = f.rewritten.options,
                     .rewrites_specials = false,
-                    .inputs = {},
+                    .inputs = inputs_in_order(),
                     .results = {},
                     .how = {}};
   for (const rewrite::GroupReport& report : f.rewritten.reports)
     call.rewrites_specials = call.rewrites_specials || !report.fired.empty();
-  std::size_t argument = 0, state = 0;
-  for (const expr::GraphInput& input : f.graph().inputs) {
-    call.inputs.push_back(input.role == expr::Role::argument ? *arrays_.arguments[argument++]
-                                                             : f.shared[state++].node()->shared->value.to_host());
-  }
   for (const Array& output : arrays_.outputs) call.results.push_back(output.to_host());
   for (const Array& update : arrays_.updates) call.results.push_back(update.to_host());
   call.how = {.join = f.join, .schedule = f.schedule};
@@ -147,7 +142,7 @@ void Callable::commit(std::vector<Array> for_copies) {
     builder::SharedState& state = *function_->shared[i].node()->shared;
     // The device that computed the new value is the home from now on; the plan has sent pinned values home.
     const base::DeviceMemory* memory = arrays_.updates[u].device_memory();
-    const std::uint16_t home = memory == nullptr ? 0 : memory->place();
+    const std::uint16_t home = memory == nullptr ? base::host_place : memory->place();
     if (home != state.home) arrays_.copies[i]->forget(arrays_.updates[u]);
     state.home = home;
     if (state.value.address() != arrays_.updates[u].address()) state.exposed = false;

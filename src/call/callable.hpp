@@ -17,9 +17,9 @@
 #include "base/config.hpp"
 #include "call/arguments.hpp"
 #include "call/call_lock.hpp"
-#include "call/compiled_function.hpp"
 #include "call/placements.hpp"
 #include "call/shared_locks.hpp"
+#include "compiled_function.hpp"
 #include "runtime/bound/bound_plan.hpp"
 
 namespace croton::detail {
@@ -36,8 +36,8 @@ class Callable {
   /// it does nothing and returns false.
   bool call(std::span<const Argument> arguments, bool briefly,
             const std::function<void(std::vector<Array>& outputs)>& take);
-  /// Whether the last call was brief (runtime/bound/segment.hpp).
-  bool brief() const { return brief_.load(std::memory_order_relaxed); }
+  /// Whether the plan of the last call is tiny (runtime/bound/segment.hpp).
+  bool is_tiny() const { return is_tiny_.load(std::memory_order_relaxed); }
   /// The placed function for a call from this thread now; made at first use.
   Placed& placed();
 
@@ -73,7 +73,7 @@ class Callable {
   runtime::RunCounts run_counts_;
   std::shared_ptr<const runtime::Executable> last_run_;  // the owner of the nodes in run_counts_.transferred
   std::uint64_t calls_ = 0;
-  std::atomic<bool> brief_{false};
+  std::atomic<bool> is_tiny_{false};
   Verification verification_;
 };
 

@@ -12,6 +12,11 @@ namespace croton {
 
 using builder::describe;
 
+Function::Function(std::shared_ptr<const detail::CompiledFunction> compiled)
+    : impl_(std::make_shared<detail::Callable>(std::move(compiled))) {
+  impl_->placed();  // with the current flags, so that errors are raised here, not by a call
+}
+
 detail::Callable& Function::impl() const {
   if (!impl_) throw TypeError("an empty Function was used; make one with function(inputs, outputs)");
   return *impl_;
@@ -25,7 +30,7 @@ Outputs Function::call(std::span<const Argument> arguments) const {
 
 bool Function::call_briefly(std::span<const Argument> arguments,
                             const std::function<void(std::span<const Array>)>& read) const {
-  return impl().brief() && impl().call(arguments, true, [&](const std::vector<Array>& outputs) { read(outputs); });
+  return impl().is_tiny() && impl().call(arguments, true, [&](const std::vector<Array>& outputs) { read(outputs); });
 }
 
 Outputs Function::call_named(const std::map<std::string, Argument>& arguments) const {

@@ -12,7 +12,8 @@
 namespace croton::detail {
 namespace {
 
-constexpr expr::Place simulated_place = 257;  // cuda0
+/// The GPU of mode=simulate.
+constexpr expr::Place simulated_place = base::DeviceName{base::DeviceName::Kind::cuda, 0}.place();
 
 }  // namespace
 
@@ -23,7 +24,7 @@ bool Placements::read_devices(const base::Flags& now) {
   if (devices_read_ && last_flags_ == &now && last_generation_ == generation && last_scope_ == scope) return false;
   const base::Flags& process = base::process_config();
   const bool soft = now.allow_soft_placement;
-  scoped_ = 0;
+  scoped_ = base::unplaced;
   // A scope of the call decides for all work without a chosen device; the process's flag decides only for work that no
   // pinned input decides.
   if (function_.simulated()) {
@@ -71,7 +72,7 @@ Planned Placements::plan() const {
                     .nan_guard = function_.nan_guard};
   if (function_.reference()) {  // everything runs on the host, for any flags and scopes
     for (expr::GraphInput& input : graph.inputs) {
-      input.place = 0;
+      input.place = base::host_place;
       input.pinned = false;
     }
     options.placing.soft = true;

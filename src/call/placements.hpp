@@ -8,7 +8,7 @@
 
 #include "base/config.hpp"
 #include "call/bound_plans.hpp"
-#include "call/compiled_function.hpp"
+#include "compiled_function.hpp"
 
 namespace croton::detail {
 
@@ -40,7 +40,7 @@ class Placements {
   const base::Flags* last_flags_ = nullptr;
   std::uint64_t last_generation_ = 0;
   std::string last_scope_;
-  expr::Place scoped_ = 0, fallback_ = 0;
+  expr::Place scoped_ = base::unplaced, fallback_ = base::host_place;
   std::uint16_t device_set_ = 0, available_ = 0;
 };
 

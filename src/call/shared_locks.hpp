@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "builder/shared.hpp"
-#include "call/compiled_function.hpp"
+#include "compiled_function.hpp"
 
 namespace croton::detail {
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "base/stage.hpp"
 #include "expr/evaluate.hpp"
 
 namespace croton::codegen {
@@ -219,6 +220,7 @@ std::vector<std::int64_t> Analysis::host_values(std::span<const std::int64_t> ex
 }
 
 std::shared_ptr<const Analysis> analyse(const Kernel& kernel) {
+  const base::StageTimer timer(base::Stage::emit);
   return std::make_shared<const Analysis>(Analyser(kernel).run());
 }
 

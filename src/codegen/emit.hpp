@@ -19,6 +19,9 @@ namespace croton::codegen {
 
 enum class Target : std::uint8_t { cpu, cuda };
 
+/// The architecture of CUDA texts that no GPU runs.
+inline constexpr std::string_view default_architecture = "sm_90";
+
 /// One parameter of the launch, in the order of the struct Params. Each has eight bytes.
 struct Parameter {
   enum class Kind : std::uint8_t {

@@ -33,7 +33,7 @@ class LoopEmitter {
       number(LoopNumber::condition, fmt::format("const {}* stop", stored_type(*loop_.condition)));
       number(LoopNumber::done, "ct::index* done");
     }
-    if (loop_.of_grid) number(LoopNumber::grid_barrier, "unsigned int* meeting");
+    if (loop_.of_grid) number(LoopNumber::grid_barrier, "unsigned int* grid_barrier");
     const std::string body = steps();
     text_.digest = base::to_hex(base::hash128(name_of(target_) + hashed_ + members_ + body));
     text_.name = fmt::format("loop_{}", text_.digest.substr(0, 12));
@@ -56,7 +56,7 @@ class LoopEmitter {
                   "  {2};\n"
                   "}}\n",
                   text_.name, loop_.of_grid ? "" : " shares",
-                  loop_.of_grid ? fmt::format("ct::loop_of_grid({}_text::Run{{p}}, p.meeting)", text_.name)
+                  loop_.of_grid ? fmt::format("ct::loop_of_grid({}_text::Run{{p}}, p.grid_barrier)", text_.name)
                                 : fmt::format("ct::loop({}_text::Run{{p}}, shares)", text_.name));
     return std::move(text_);
   }
@@ -107,15 +107,15 @@ class LoopEmitter {
 
   std::string call(std::size_t i) const {
     const LoopPart& part = loop_.parts[i];
-    if (part.analysis == nullptr) return fmt::format("      ct::matrix_product(crew, a{});\n", i);
+    if (part.analysis == nullptr) return fmt::format("      ct::matrix_product(group, a{});\n", i);
     if (part.analysis->kernel.family == kernel::Family::split) {
       return fmt::format(
-          "      ct::split_parts(crew, part{0}::Body{{a{0}}});\n"
-          "      crew.sync();\n"
-          "      ct::split_finish(crew, part{0}::Body{{a{0}}});\n",
+          "      ct::split_parts(group, part{0}::Body{{a{0}}});\n"
+          "      group.sync();\n"
+          "      ct::split_finish(group, part{0}::Body{{a{0}}});\n",
           i);
     }
-    return fmt::format("      ct::{}(crew, part{}::Body{{a{}}}, {});\n", kernel::name_of(part.analysis->kernel.family),
+    return fmt::format("      ct::{}(group, part{}::Body{{a{}}}, {});\n", kernel::name_of(part.analysis->kernel.family),
                        i, i, points(i));
   }
 
@@ -149,18 +149,19 @@ class LoopEmitter {
       if (part.analysis == nullptr && target_ == Target::cpu)
         before += fmt::format("    ct::make_panels(a{}, share);\n", i);
       calls += call(i);
-      if (part.sync_after) calls += "      crew.sync();\n";
+      if (part.sync_after) calls += "      group.sync();\n";
     }
     if (loop_.condition) {
       calls += fmt::format(
-          "      const bool last = {} != 0;\n      crew.sync();\n      if (last) {{\n        ++t;\n        break;\n    "
-          "  }}\n",
+          "      const bool last = {} != 0;\n"
+          "      group.sync();\n"
+          "      if (last) {{\n        ++t;\n        break;\n      }}\n",
           compute_dtype(*loop_.condition) == *loop_.condition ? "*p.stop" : "ct::to_float(*p.stop)");
     }
     std::string text =
         "  // All steps for the rows of one share.\n"
-        "  template <class Crew>\n"
-        "  CT_MEMBER void steps(const Crew& crew, ct::index share) const {\n";
+        "  template <class ThreadGroup>\n"
+        "  CT_MEMBER void steps(const ThreadGroup& group, ct::index share) const {\n";
     if (loop_.partitioned) {
       text +=
           "    const ct::index first = share * p.rows, left = p.all_rows - first;\n"
@@ -169,7 +170,7 @@ class LoopEmitter {
       text += "    (void)share;\n";
     }
     text += before + "    ct::index t = 0;\n    for (; t < p.count; ++t) {\n" + moves + calls + "    }\n";
-    if (loop_.condition) text += "    if (crew.leads()) *p.done = t;\n";
+    if (loop_.condition) text += "    if (group.leads()) *p.done = t;\n";
     return text + "  }\n";
   }
 

@@ -157,11 +157,8 @@ Schedule choose_schedule(Family family, std::string_view overrides, std::string_
     const auto refuse = [&](std::string_view why) {
       throw ValueError(fmt::format(
           "schedule={}: {}; write grain=N, threads=N, blocks=N or meeting=N, with a family in front where it is for "
-          "one only "
-          "(pointwise, row, column, split, contract), such as row.threads=128, or the beginning of a kernel's name or "
-          "digest, "
-          "such "
-          "as row_1a2b3c.threads=128",
+          "one only (pointwise, row, column, split, contract), such as row.threads=128, or the beginning of a kernel's "
+          "name or digest, such as row_1a2b3c.threads=128",
           item, why));
     };
     const std::size_t equals = item.find('='), dot = item.find('.');

@@ -107,7 +107,7 @@ std::string standalone_program(const Text& text, std::span<const StandalonePart>
       parameters += fmt::format("      {{Kind::number, 0, {}}},\n", number_of(parameter, part, last_tile));
     }
   }
-  std::string program = fmt::format("// nvcc -arch=sm_90 -fmad=false {}_main.cu\n", text.name);
+  std::string program = fmt::format("// nvcc -arch={} -fmad=false {}_main.cu\n", default_architecture, text.name);
   program += prelude(Target::cuda) + text.code;
   program += fmt::format("\nstatic_assert(sizeof({}_text::Params) == {}, \"the host passes other parameters\");\n\n",
                          text.name, text.parameters.size() * sizeof(std::uint64_t));

@@ -4,6 +4,7 @@
 // depth of a graph.
 #pragma once
 
+#include "base/device_name.hpp"
 #include "expr/op.hpp"
 
 #include <deque>
@@ -17,7 +18,7 @@ namespace croton::expr {
 using TypeId = std::uint32_t;
 using AttrsId = std::uint32_t;
 using OriginId = std::uint32_t;
-/// The number of a device (base/device_name.hpp); 0 means that no device is chosen.
+/// The number of a device (base/device_name.hpp): base::unplaced, base::host_place or another one.
 using Place = std::uint16_t;
 
 /// dtype and sizes; the sizes are int64 scalar nodes of the same arena.
@@ -60,16 +61,19 @@ class Arena {
  public:
   Arena();
   /// The node of `op` over `inputs`: an equal one if there is one, else a new one whose type the op's rule infers.
-  NodeId make(const Op& op, std::span<const NodeId> inputs, const Attrs& attrs = {}, Place place = 0);
-  NodeId make(Core core, std::initializer_list<NodeId> inputs, const Attrs& attrs = {}, Place place = 0) {
+  NodeId make(const Op& op, std::span<const NodeId> inputs, const Attrs& attrs = {}, Place place = base::unplaced);
+  NodeId make(Core core, std::initializer_list<NodeId> inputs, const Attrs& attrs = {}, Place place = base::unplaced) {
     return make(expr::op(core), {inputs.begin(), inputs.size()}, attrs, place);
   }
-  NodeId make(std::string_view op_name, std::initializer_list<NodeId> inputs, const Attrs& attrs = {}, Place place = 0);
+  NodeId make(std::string_view op_name, std::initializer_list<NodeId> inputs, const Attrs& attrs = {},
+              Place place = base::unplaced);
   /// The type by the op's type rule, which may add sizes and requirements.
   TensorType infer(const Op& op, std::span<const NodeId> inputs, const Attrs& attrs);
   /// A node whose type is given: leaves, and nodes that are parsed or copied.
-  NodeId make_typed(const Op& op, std::span<const NodeId> inputs, const Attrs& attrs, TypeId type, Place place = 0);
-  NodeId make_typed(Core core, std::span<const NodeId> inputs, const Attrs& attrs, TypeId type, Place place = 0) {
+  NodeId make_typed(const Op& op, std::span<const NodeId> inputs, const Attrs& attrs, TypeId type,
+                    Place place = base::unplaced);
+  NodeId make_typed(Core core, std::span<const NodeId> inputs, const Attrs& attrs, TypeId type,
+                    Place place = base::unplaced) {
     return make_typed(expr::op(core), inputs, attrs, type, place);
   }
 

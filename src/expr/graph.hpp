@@ -18,9 +18,9 @@ struct GraphInput {
   std::string name;
   NodeId node = no_node;  // a leaf `input` with attribute index
   Role role = Role::argument;
-  Place place = 0;         // the device where the value is
-  bool pinned = false;     // the value stays on its device
-  std::int64_t bytes = 0;  // size of the current value; 0: unknown
+  Place place = base::host_place;  // the device where the value is
+  bool pinned = false;             // the value stays on its device
+  std::int64_t bytes = 0;          // size of the current value; 0: unknown
 };
 
 struct Update {
@@ -33,11 +33,11 @@ struct Graph {
   std::vector<GraphInput> inputs;
   std::vector<NodeId> outputs;
   std::vector<Update> updates;
-  Place results = 0;             // of a placed graph: the device of the outputs
-  std::vector<Array> constants;  // of the leaves `constant`, by their attribute index
+  Place results = base::host_place;  // of the outputs of a placed graph
+  std::vector<Array> constants;      // of the leaves `constant`, by their attribute index
 
   /// Adds a leaf `input`; sizes that are `unknown_size` become leaves `size`.
-  NodeId add_input(std::string name, const Type& type, Role role, Place place = 0);
+  NodeId add_input(std::string name, const Type& type, Role role, Place place = base::host_place);
   /// Adds a leaf `constant`; 0-d arrays become scalars.
   NodeId add_constant(const Array& value);
   /// Outputs and update values, in that order.

@@ -1,6 +1,6 @@
 // Op: the complete definition of an operation, as a struct of functions and facts. Each op is defined in one place (a
 // row of ops/elementwise/elementwise.cpp or a file of ops/). Stages use only this struct: they switch over `kind`, and
-// compare with the few ops of `Core`, never with names.
+// compare with the few ops of `Core`, never with names. Only rewrite rules, each about a few ops, name them.
 #pragma once
 
 #include <croton/array.hpp>

@@ -210,9 +210,9 @@ class GraphParser {
     return node(term, place());
   }
 
-  /// Parses a place such as "@cuda0"; 0 if there is none.
+  /// Parses a place such as "@cuda0"; base::unplaced if there is none.
   Place place() {
-    if (!lexer_.accept("@")) return 0;
+    if (!lexer_.accept("@")) return base::unplaced;
     const Token name = lexer_.peek();
     try {
       const Place place = base::parse_device(name.text).place();
@@ -356,7 +356,7 @@ class GraphParser {
     checked([&] { graph_.arena.require_equal(a, b, why); });
   }
 
-  NodeId node(const Term& term, Place place = 0) {
+  NodeId node(const Term& term, Place place = base::unplaced) {
     Token where;
     where.line = term.line;
     where.column = term.column;

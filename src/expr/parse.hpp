@@ -39,6 +39,6 @@ DType parse_dtype(Lexer& lexer);
 std::optional<Scalar> parse_literal(Lexer& lexer);
 /// The node; type errors become ValueError at `where`.
 NodeId make_parsed(const Token& where, Arena& arena, const Op& op, std::span<const NodeId> inputs, const Attrs& attrs,
-                   Place place = 0);
+                   Place place = base::unplaced);
 
 }  // namespace croton::expr

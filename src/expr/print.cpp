@@ -184,7 +184,7 @@ std::string print(const Graph& graph, const PrintOptions& options) {
   for (const GraphInput& input : graph.inputs) {
     text += fmt::format("{}: {} = {}\n", names(input.node), names.type(input.node),
                         input.role == Role::shared ? "shared" : "input");
-    if (input.place != 0) text.insert(text.size() - 1, " @" + place_text(input.place));
+    if (input.place != base::unplaced) text.insert(text.size() - 1, " @" + place_text(input.place));
     if (input.pinned) text.insert(text.size() - 1, " pinned");
   }
   for (NodeId id = 0; id < arena.size(); ++id) {
@@ -218,7 +218,7 @@ std::string print(const Graph& graph, const PrintOptions& options) {
       arguments += fmt::format("{}={}", key, body != nullptr ? bodies.name(*body, options, text) : to_string(value));
     }
     text += fmt::format("{}: {} = {}({})", names(id), names.type(id), o.name, arguments);
-    if (arena.node(id).place != 0) text += " @" + place_text(arena.node(id).place);
+    if (arena.node(id).place != base::unplaced) text += " @" + place_text(arena.node(id).place);
     if (options.origins) {
       const Origin& origin = arena.origin(id);
       if (origin.where.known()) {

@@ -93,7 +93,7 @@ bool is_sequence_view(const expr::Graph& graph, const HostValues& host, NodeId n
                                [&](NodeId bound) { return host.known[bound] || arena.scalar_value(bound); });
   }
   // A device has no strided copy that could make such an operand of a product contiguous.
-  if (!arena.op(node).is(expr::Core::dimshuffle) || arena.node(node).place != 0) return false;
+  if (!arena.op(node).is(expr::Core::dimshuffle) || !base::is_host(arena.node(node).place)) return false;
   const expr::Ints& pattern = arena.attrs(node).ints("pattern");
   return pattern.size() == arena.type(arena.input(node, 0)).rank() &&
          std::ranges::all_of(pattern, [](std::int64_t axis) { return axis >= 0; });
@@ -102,6 +102,19 @@ bool is_sequence_view(const expr::Graph& graph, const HostValues& host, NodeId n
 bool is_branch_number(const Program& program, const BranchCall& call, std::size_t input) {
   const NodeId node = call.inputs[input];
   return input == expr::Branch::condition_input ? bool{program.host.known[node]} : is_number(program.graph.arena, node);
+}
+
+std::string_view name_of(const Work& work) {
+  struct Name {
+    std::string_view operator()(const KernelCall&) const { return "kernel"; }
+    std::string_view operator()(const ProductCall&) const { return "product"; }
+    std::string_view operator()(const TransferCall&) const { return "transfer"; }
+    std::string_view operator()(const RoutineCall&) const { return "routine"; }
+    std::string_view operator()(const HostCall&) const { return "host"; }
+    std::string_view operator()(const LoopCall&) const { return "loop"; }
+    std::string_view operator()(const BranchCall&) const { return "branch"; }
+  };
+  return std::visit(Name{}, work);
 }
 
 bool Call::is_kernel(kernel::Family family) const {

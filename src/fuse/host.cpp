@@ -37,7 +37,7 @@ class Finder {
       const expr::Op& op = arena_.op(id);
       if (op.is(expr::Core::const_, expr::Core::size)) result_.known[id] = true;
       if (op.is(expr::Core::input))
-        result_.known[id] = arena_.node(id).place == 0;  // an input on a device is read back
+        result_.known[id] = base::is_host(arena_.node(id).place);  // an input on a device is read back
       if (op.kind == Kind::Map)
         result_.known[id] = std::ranges::all_of(arena_.inputs(id), [&](NodeId input) { return result_.known[input]; });
     }

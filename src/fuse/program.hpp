@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -119,12 +120,14 @@ bool is_branch_number(const Program& program, const BranchCall& call, std::size_
 
 /// The work of a call: one of seven kinds, for std::visit.
 using Work = std::variant<KernelCall, ProductCall, TransferCall, RoutineCall, HostCall, LoopCall, BranchCall>;
+/// The kind: "kernel", "product", "transfer", "routine", "host", "loop" or "branch".
+std::string_view name_of(const Work& work);
 
 struct Call {
   Work work;
-  expr::Place place = 0;              // the device that runs it
-  std::vector<NodeId> members;        // the nodes that it computes
-  SegmentId segment = first_segment;  // it needs the sizes read back at the ends of all segments before
+  expr::Place place = base::host_place;  // the device that runs it
+  std::vector<NodeId> members;           // the nodes that it computes
+  SegmentId segment = first_segment;     // it needs the sizes read back at the ends of all segments before
 
   template <class Kind>
   bool is() const {

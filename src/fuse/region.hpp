@@ -15,9 +15,9 @@ namespace croton::fuse {
 
 struct Region {
   std::vector<NodeId> space;
-  Axes inner;                         // sorted
-  SegmentId segment = first_segment;  // of all members
-  expr::Place place = 0;              // of all members
+  Axes inner;                            // sorted
+  SegmentId segment = first_segment;     // of all members
+  expr::Place place = base::host_place;  // of all members
   int level = 0;
   std::vector<NodeId> members;  // in topological order
   std::size_t body_nodes = 0;

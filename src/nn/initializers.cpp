@@ -130,16 +130,17 @@ constexpr Named<MakeDefault> initializers[] = {
     {"he_normal", [] { return variance_scaling(2, Fan::in, false); }},
     {"lecun_uniform", [] { return variance_scaling(1, Fan::in, true); }},
     {"lecun_normal", [] { return variance_scaling(1, Fan::in, false); }},
-    {"orthogonal", [] { return orthogonal_matrix(1); }},
+    {"orthogonal", [] { return orthogonal_matrix(); }},
     {"zeros", [] { return constant_values(0); }},
     {"ones", [] { return constant_values(1); }},
-    {"random_uniform", [] { return uniform_between(-0.05, 0.05); }},
-    {"random_normal", [] { return normal_around(0, 0.05); }},
-    {"truncated_normal", [] { return truncated_normal_around(0, 0.05); }},
+    {"random_uniform", [] { return uniform_between(); }},
+    {"random_normal", [] { return normal_around(); }},
+    {"truncated_normal", [] { return truncated_normal_around(); }},
     {"identity", [] { return Initializer(identity, "identity"); }},
 };
 
-constexpr Named<std::array<double, 2>> regularizers[] = {{"l1", {0.01, 0}}, {"l2", {0, 0.01}}, {"l1_l2", {0.01, 0.01}}};
+constexpr Named<std::array<double, 2>> regularizers[] = {
+    {"l1", {default_penalty, 0}}, {"l2", {0, default_penalty}}, {"l1_l2", {default_penalty, default_penalty}}};
 
 }  // namespace
 

@@ -211,7 +211,8 @@ RootMeanSquaredError::RootMeanSquaredError(const std::string& name)
 Metric resolved_accuracy(const Metric& any, const Loss* loss, int target_rank, int prediction_rank,
                          std::optional<std::int64_t> last_size) {
   const Targets targets = loss == nullptr ? Targets::numbers : loss->targets();
-  if (prediction_rank < 2 || last_size == 1 || targets == Targets::yes_or_no) return BinaryAccuracy(0.5, any.name());
+  if (prediction_rank < 2 || last_size == 1 || targets == Targets::yes_or_no)
+    return BinaryAccuracy(BinaryAccuracy::default_threshold, any.name());
   if (targets == Targets::classes || target_rank < prediction_rank) return SparseCategoricalAccuracy(any.name());
   return CategoricalAccuracy(any.name());
 }

@@ -207,10 +207,10 @@ void resolve_metrics(State& model, const Batch& batch) {
   if (model.counts.defined() && model.counts.get_value(true).shape() == zeros.shape()) return;
   const builder::MirrorScope one({});
   const std::uint16_t place = model.shards.main_device;
-  model.counts = shared(
-      zeros,
-      {.name = model.name + "/counts", .target = place == 0 ? "" : base::DeviceName::of_place(place).to_string()},
-      model.compiled_at);
+  model.counts = shared(zeros,
+                        {.name = model.name + "/counts",
+                         .target = place == base::unplaced ? "" : base::DeviceName::of_place(place).to_string()},
+                        model.compiled_at);
 }
 
 std::vector<Variable> results_of(const StepCounts& step) {

@@ -74,7 +74,7 @@ std::vector<std::string> names_of(const std::vector<DeviceInfo>& devices) {
 std::vector<std::string> workers() {
   std::vector<std::string> gpus, all = names_of(devices());
   for (const std::string& name : all) {
-    if (base::parse_device(name).kind == base::DeviceName::Kind::cuda) gpus.push_back(name);
+    if (base::parse_device(name).is_gpu()) gpus.push_back(name);
   }
   return gpus.empty() ? all : gpus;
 }
@@ -410,7 +410,7 @@ Model multi_gpu_model(const Model& model, const std::vector<std::string>& names,
 }
 
 Model multi_gpu_model(const Model& model, const std::vector<int>& gpus, const MirroredOptions& options) {
-  const char* kind = base::parse_device(workers()[0]).kind == base::DeviceName::Kind::cuda ? "cuda" : "cpu";
+  const char* kind = base::parse_device(workers()[0]).is_gpu() ? "cuda" : "cpu";
   std::vector<std::string> names;
   for (const int gpu : gpus) {
     if (gpu < 0) throw ValueError(fmt::format("multi_gpu_model: a device of number {}", gpu));
@@ -424,8 +424,7 @@ Model multi_gpu_model(const Model& model, int gpus, const MirroredOptions& optio
   if (gpus < 2 || std::cmp_greater(gpus, all.size()))
     throw ValueError(
         fmt::format("multi_gpu_model: {} devices; it takes 2 or more, and there {} {}: {} (logical_devices=cpu:{} "
-                    "makes parts of the "
-                    "host)",
+                    "makes parts of the host)",
                     gpus, all.size() == 1 ? "is" : "are", all.size(), fmt::join(all, ", "), std::max(gpus, 2)));
   return multi_gpu_model(model, std::vector<std::string>(all.begin(), all.begin() + gpus), options);
 }

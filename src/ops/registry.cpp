@@ -52,6 +52,7 @@ const Registry& Registry::instance() {
     register_ctc(all);
     register_complex(all);
     all.find_core();
+    register_stable_forms();
     return all;
   }();
   return registry;

@@ -1,4 +1,5 @@
-// The list of all ops. Each file of ops/ adds its ops; the list is made once, when it is first needed.
+// The list of all ops, made once, when it is first needed. A subfolder's file adds its ops by the register_ function
+// that it defines: these declarations are the list of such files.
 #pragma once
 
 #include <croton/variable.hpp>
@@ -57,6 +58,8 @@ void register_sort(Registry& registry);
 void register_scatter(Registry& registry);
 void register_ctc(Registry& registry);
 void register_complex(Registry& registry);
+/// Passes the stable forms to grad (builder/stable_form.hpp).
+void register_stable_forms();
 
 /// The type rule of elementwise ops.
 expr::InferredType infer_map(expr::InferContext& context);

@@ -1,10 +1,11 @@
 set(SOURCES
-  axes.cpp batch_rules.cpp custom_gradient.cpp leaf.cpp registry.cpp
+  axes.cpp custom_gradient.cpp leaf.cpp registry.cpp
   elementwise/activations.cpp elementwise/complex.cpp elementwise/composed.cpp elementwise/elementwise.cpp
     elementwise/functions.cpp elementwise/special.cpp elementwise/special_reference.cpp elementwise/stable_forms.cpp
-  arrays/axes.cpp arrays/batch_positions.cpp arrays/computed.cpp arrays/cumulate.cpp arrays/diagonal.cpp
-    arrays/gather.cpp arrays/generate.cpp arrays/indexing.cpp arrays/join.cpp arrays/lines.cpp arrays/ranges.cpp
-    arrays/reduce.cpp arrays/scatter.cpp arrays/sort.cpp arrays/subtensor.cpp arrays/view.cpp
+  arrays/axes.cpp arrays/batch_positions.cpp arrays/batch_rules.cpp arrays/computed.cpp arrays/cumulate.cpp
+    arrays/diagonal.cpp arrays/gather.cpp arrays/generate.cpp arrays/indexing.cpp arrays/join.cpp arrays/lines.cpp
+    arrays/parts.cpp arrays/ranges.cpp arrays/reduce.cpp arrays/scatter.cpp arrays/sort.cpp arrays/subtensor.cpp
+    arrays/view.cpp
   linear/contract.cpp linear/einsum.cpp linear/products.cpp
   nnet/convolution.cpp nnet/ctc.cpp nnet/image_options.cpp nnet/nnet.cpp nnet/nnet_layers.cpp nnet/nnet_losses.cpp
     nnet/pooling.cpp nnet/window.cpp

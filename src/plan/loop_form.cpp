@@ -172,7 +172,7 @@ std::string describe_steps(const fuse::LoopCall& call, const Plan& body_plan, st
 
 std::string describe_loop(const fuse::Program& program, const fuse::Call& call, const Plan& body_plan) {
   const auto& loop = call.as<fuse::LoopCall>();
-  const bool on_gpu = call.place != 0 && base::DeviceName::of_place(call.place).kind == base::DeviceName::Kind::cuda;
+  const bool on_gpu = base::DeviceName::of_place(call.place).is_gpu();
   const std::string form = why_by_steps(*loop.body, body_plan),
                     why = form.empty() ? large_product(program, loop, body_plan, on_gpu) : form;
   return why.empty() ? "all steps in one launch"

@@ -9,11 +9,9 @@
 #include <set>
 #include <tuple>
 
-#include "base/config.hpp"
 #include "base/find.hpp"
 #include "base/source_place.hpp"
 #include "fuse/product.hpp"
-#include "plan/verify.hpp"
 
 namespace croton::plan {
 namespace {
@@ -159,12 +157,17 @@ class Planner {
       read(step, input);
     }
     for (const fuse::LoopCall::Result& result : call.results) write(step, result.node);
+    step.bodies = {body_plan(call.body)};
   }
   void fill(Step& step, const fuse::BranchCall& call) {
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {
       if (!fuse::is_branch_number(program_, call, i)) read(step, call.inputs[i]);
     }
     for (const fuse::BranchCall::Result& result : call.results) write(step, result.node);
+    step.bodies = {body_plan(call.then), body_plan(call.otherwise)};
+  }
+  static std::shared_ptr<const Plan> body_plan(const std::shared_ptr<const Program>& body) {
+    return std::make_shared<const Plan>(make_plan(*body));
   }
 
   /// A device reads its own memory. (A branch gets the inputs of the chosen body sent to it.)
@@ -313,7 +316,7 @@ class Planner {
     const auto rank = [&](const Step& step) {
       if (!step.after_commit) return std::tuple(0, false, expr::Place{0});
       const expr::Place place = call_of(step).place;
-      return std::tuple(place != 0 ? 1 : 2, is_pointwise(step), place);
+      return std::tuple(base::is_host(place) ? 2 : 1, is_pointwise(step), place);
     };
     std::ranges::stable_sort(plan_.steps, {}, rank);
     const auto ids = plan_.steps.ids();
@@ -408,10 +411,6 @@ class Planner {
 
 }  // namespace
 
-Plan make_plan(const Program& program) {
-  Plan plan = Planner(program).run();
-  if (base::config().verify) verify(plan, program);
-  return plan;
-}
+Plan make_plan(const Program& program) { return Planner(program).run(); }
 
 }  // namespace croton::plan

@@ -11,6 +11,7 @@
 
 #include "fuse/program.hpp"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,7 @@ struct Buffer {
   NodeId node = expr::no_node;              // workspace: the routine's result; its size is found by binding
   std::size_t number = 0;                   // the index of the argument, shared variable, constant, output or update
   BufferId copy_of = no_buffer;             // resident: the buffer that it is a copy of
-  expr::Place place = 0;                    // the device that has it
+  expr::Place place = base::host_place;     // the device that has it
   BufferId in_place_of = no_buffer;         // the buffer whose memory it shares
   SegmentId segment = fuse::first_segment;  // the segment in which it gets memory
   StepId first_step = no_step, last_step = no_step;
@@ -45,7 +46,10 @@ struct MatrixRef {
   BufferId buffer = no_buffer;
   bool transposed = false;
   bool reshaped = false;  // it has another shape than the buffer, whose elements are contiguous
+  friend bool operator==(const MatrixRef&, const MatrixRef&) = default;
 };
+
+struct Plan;
 
 struct Step {
   CallId call;
@@ -55,6 +59,7 @@ struct Step {
   BufferId accumulate = no_buffer;
   BufferId workspace = no_buffer;                           // routines: their workspace
   std::vector<std::vector<BufferId>> generated_reads = {};  // products: what each generated kernel reads
+  std::vector<std::shared_ptr<const Plan>> bodies = {};     // loops and branches: the plans of their bodies
   bool after_commit = false;                                // it overwrites a shared variable
 };
 
@@ -82,7 +87,7 @@ struct Plan {
   std::vector<BufferId> update_buffer;  // per update
 };
 
-/// Makes the plan of a program. The flag `verify` switches on its verification (verify.hpp).
+/// Makes the plan of a program and of the bodies in it. Its verification is verify.hpp.
 Plan make_plan(const fuse::Program& program);
 /// The plan as text: its buffers and its steps.
 std::string print(const Plan& plan, const fuse::Program& program);

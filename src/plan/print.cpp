@@ -20,7 +20,7 @@ std::string_view name_of(Buffer::Role role) {
 }
 
 std::string on_device(expr::Place place) {
-  return place == 0 ? "" : " on " + base::DeviceName::of_place(place).to_string();
+  return base::is_host(place) ? "" : " on " + base::DeviceName::of_place(place).to_string();
 }
 
 std::string list(const std::vector<BufferId>& buffers) {
@@ -46,7 +46,7 @@ std::string buffer_line(const Plan& plan, BufferId b, const expr::Names& names) 
           ? fmt::format("  b{}: workspace of {}", b, names(buffer.node))
           : fmt::format("  b{}: {} {} {}", b, names.type(buffer.node), name_of(buffer.role), names(buffer.node));
   text += on_device(buffer.place);
-  if (buffer.in_place_of != no_buffer) text += fmt::format(" in place of b{}", buffer.in_place_of);
+  if (buffer.in_place_of != no_buffer) text += fmt::format(" in the memory of b{}", buffer.in_place_of);
   if (buffer.first_step != no_step) text += fmt::format(", steps {} to {}", buffer.first_step, buffer.last_step);
   return text + '\n';
 }
@@ -74,19 +74,19 @@ struct StepText {
     return fmt::format("host {}({})\n", op_name(host.result), list(step.reads));
   }
   std::string operator()(const fuse::LoopCall& loop) const {
-    const Plan body = make_plan(*loop.body);
+    const Plan& body = *step.bodies.front();
     return fmt::format("loop({}), {}:\n{}", list(step.reads), describe_loop(program, call, body),
                        indented(print(body, *loop.body)));
   }
   std::string operator()(const fuse::BranchCall& branch) const {
     const bool known = fuse::is_branch_number(program, branch, expr::Branch::condition_input);
     return fmt::format("branch({}), one of two{}:\n{}     else\n{}", list(step.reads),
-                       known ? ", by a number of the host" : "", body_text(*branch.then), body_text(*branch.otherwise));
+                       known ? ", by a number of the host" : "", indented(print(*step.bodies[0], *branch.then)),
+                       indented(print(*step.bodies[1], *branch.otherwise)));
   }
 
  private:
   std::string_view op_name(NodeId node) const { return program.graph.arena.op(node).name; }
-  static std::string body_text(const Program& body) { return indented(print(make_plan(body), body)); }
 };
 
 }  // namespace

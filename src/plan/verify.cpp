@@ -9,6 +9,7 @@
 
 #include "base/find.hpp"
 #include "base/source_place.hpp"
+#include "fuse/product.hpp"
 
 namespace croton::plan {
 namespace {
@@ -16,6 +17,93 @@ namespace {
 using expr::Arena;
 using fuse::Call;
 using Role = Buffer::Role;
+
+/// Whether the buffers of a step are those of the operands and results of its call: a visitor of the kinds of work.
+class HasOperands {
+ public:
+  HasOperands(const Plan& plan, const fuse::Program& program, const Step& step)
+      : plan_(plan), program_(program), arena_(program.graph.arena), step_(step) {}
+
+  bool operator()(const fuse::KernelCall& call) const { return reads(call.reads) && writes(call.writes); }
+  bool operator()(const fuse::ProductCall& call) const {
+    std::vector<BufferId> operands{step_.left.buffer, step_.right.buffer};
+    if (step_.accumulate != no_buffer) operands.push_back(step_.accumulate);
+    const NodeId sum = step_.accumulate == no_buffer ? expr::no_node : node_of(step_.accumulate);
+    return step_.reads == operands && is_matrix(step_.left, call.left) && is_matrix(step_.right, call.right) &&
+           sum == call.accumulate &&
+           std::ranges::equal(step_.generated_reads, call.generated,
+                              [&](const auto& buffers, const auto& kernel) { return have(buffers, kernel->reads); }) &&
+           writes({call.result});
+  }
+  bool operator()(const fuse::TransferCall& call) const { return reads({call.source}) && writes({call.result}); }
+  bool operator()(const fuse::RoutineCall& call) const {
+    return reads(call.reads) && writes({call.result}) && step_.workspace != no_buffer;
+  }
+  bool operator()(const fuse::HostCall& call) const {
+    std::vector<NodeId> arrays = call.arguments;
+    std::erase_if(arrays, [&](NodeId node) { return fuse::is_number(arena_, node); });
+    return reads(arrays) && writes({call.result});
+  }
+  bool operator()(const fuse::LoopCall& call) const {
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+      if (fuse::is_loop_number(call, arena_, i)) continue;
+      if (next == step_.reads.size() || !is_input(step_.reads[next], call, i)) return false;
+      ++next;
+    }
+    return next == step_.reads.size() && writes(results(call));
+  }
+  bool operator()(const fuse::BranchCall& call) const {
+    std::vector<NodeId> arrays;
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+      if (!fuse::is_branch_number(program_, call, i)) arrays.push_back(call.inputs[i]);
+    }
+    return reads(arrays) && writes(results(call));
+  }
+
+ private:
+  NodeId node_of(BufferId b) const { return plan_.buffers[b].node; }
+  bool have(const std::vector<BufferId>& buffers, const std::vector<NodeId>& nodes) const {
+    return std::ranges::equal(buffers, nodes, {}, [&](BufferId b) { return node_of(b); });
+  }
+  bool reads(const std::vector<NodeId>& nodes) const { return have(step_.reads, nodes); }
+  bool writes(const std::vector<NodeId>& nodes) const { return have(step_.writes, nodes); }
+  static std::vector<NodeId> results(const auto& call) {
+    std::vector<NodeId> nodes;
+    for (const auto& result : call.results) nodes.push_back(result.node);
+    return nodes;
+  }
+
+  /// Whether a product finds the matrix `node` in that buffer, through the views that it can read through.
+  bool is_matrix(const MatrixRef& matrix, NodeId node) const {
+    if (matrix.buffer == no_buffer) return false;
+    MatrixRef found{.buffer = matrix.buffer};
+    while (node != node_of(matrix.buffer)) {
+      const std::optional<bool> swapped = fuse::matrix_view(arena_, node);
+      if (!swapped) return false;
+      found.transposed ^= *swapped;
+      found.reshaped |= fuse::is_contiguous_reshape(arena_, node);
+      node = arena_.input(node, 0);
+    }
+    return found == matrix;
+  }
+
+  /// Whether a loop finds its input `i` in that buffer: a sequence may be a view of it.
+  bool is_input(BufferId b, const fuse::LoopCall& call, std::size_t i) const {
+    const bool is_sequence = i >= call.loop.sequence_input(0) && i < call.loop.initial_input(0);
+    NodeId node = call.inputs[i];
+    while (node != node_of(b)) {
+      if (!is_sequence || !fuse::is_sequence_view(program_.graph, program_.host, node)) return false;
+      node = arena_.input(node, 0);
+    }
+    return true;
+  }
+
+  const Plan& plan_;
+  const fuse::Program& program_;
+  const Arena& arena_;
+  const Step& step_;
+};
 
 class Verifier {
  public:
@@ -27,6 +115,7 @@ class Verifier {
     launches();
     segments();
     calls();
+    bodies();
     values();
     results();
     lifetimes();
@@ -84,7 +173,7 @@ class Verifier {
     for (const BufferId b : plan_.buffers.ids()) {
       const BufferId home = buffer(b).in_place_of;
       if (home != no_buffer && (!is_buffer(home) || home == b || buffer(home).in_place_of != no_buffer))
-        fail("b{} is in place of b{}, which has no memory of its own", b, home);
+        fail("b{} is in the memory of b{}, which has no memory of its own", b, home);
       if (buffer(b).role == Role::resident && (!is_buffer(buffer(b).copy_of) || buffer(b).copy_of == b))
         fail("b{} is a copy of b{}, which does not exist", b, buffer(b).copy_of);
     }
@@ -169,27 +258,20 @@ class Verifier {
     for (const StepId s : plan_.steps.ids()) operands(s);
   }
 
-  /// Checks that the buffers of a step match the nodes of its call.
   void operands(StepId s) const {
-    const Step& at = step(s);
-    const auto same = [&](const std::vector<BufferId>& buffers, const std::vector<NodeId>& nodes) {
-      return std::ranges::equal(buffers, nodes, {}, [&](BufferId b) { return buffer(b).node; });
-    };
-    const auto writes = [&](NodeId node) { return at.writes.size() == 1 && buffer(at.writes[0]).node == node; };
-    const Call& what = call(at);
-    bool right = true;
-    if (const auto* kernel = std::get_if<fuse::KernelCall>(&what.work))
-      right = same(at.reads, kernel->reads) && same(at.writes, kernel->writes);
-    else if (const auto* product = std::get_if<fuse::ProductCall>(&what.work))
-      right = writes(product->result) && (at.accumulate != no_buffer) == (product->accumulate != expr::no_node) &&
-              (at.accumulate == no_buffer || buffer(at.accumulate).node == product->accumulate);
-    else if (const auto* transfer = std::get_if<fuse::TransferCall>(&what.work))
-      right = writes(transfer->result) && same(at.reads, {transfer->source});
-    else if (const auto* routine = std::get_if<fuse::RoutineCall>(&what.work))
-      right = writes(routine->result) && same(at.reads, routine->reads) && at.workspace != no_buffer;
-    else if (const auto* host = std::get_if<fuse::HostCall>(&what.work))
-      right = writes(host->result);
-    if (!right) fail_at(s, "has other buffers than its call has operands");
+    if (!std::visit(HasOperands(plan_, program_, step(s)), call(step(s)).work))
+      fail_at(s, "has other buffers than its call has operands");
+  }
+
+  /// The plans of the bodies of loops and branches.
+  void bodies() const {
+    for (const StepId s : plan_.steps.ids()) {
+      const auto programs = call(step(s)).bodies();
+      const auto& plans = step(s).bodies;
+      if (plans.size() != programs.size())
+        fail_at(s, "has {} plans of bodies, and its call has {} bodies", plans.size(), programs.size());
+      for (std::size_t i = 0; i < plans.size(); ++i) verify(*plans[i], *programs[i]);
+    }
   }
 
   // ---- written once, before it is read ----
@@ -288,21 +370,21 @@ class Verifier {
   void may_share(BufferId b, BufferId home) const {
     const Buffer &own = buffer(b), &other = buffer(home);
     const StepId s = writer_[b];
-    if (s == no_step) fail("b{} is in place of b{}, but nothing writes it", b, home);
+    if (s == no_step) fail("b{} is in the memory of b{}, but nothing writes it", b, home);
     if (other.role != Role::temporary && other.role != Role::shared)
-      fail_at(s, "writes b{} in place of b{}, which it must not overwrite", b, home);
+      fail_at(s, "writes b{} into the memory of b{}, which it must not overwrite", b, home);
     const expr::TensorType &type = arena_.type(own.node), &other_type = arena_.type(other.node);
     if (type.dtype != other_type.dtype || !arena_.same_shape(type.shape, other_type.shape) || own.place != other.place)
-      fail_at(s, "writes b{} in place of b{}, which is another array", b, home);
+      fail_at(s, "writes b{} into the memory of b{}, which is another array", b, home);
     if (own.role == Role::update) {
       const expr::Update& update = program_.graph.updates[own.number];
       if (program_.graph.inputs[update.input].node != other.node)
         fail_at(s, "writes the update b{} over b{}, which is another variable", b, home);
     } else if (own.role != Role::temporary) {
-      fail_at(s, "writes the result b{} in place of b{}", b, home);
+      fail_at(s, "writes the result b{} into the memory of b{}", b, home);
     }
     if (!call(step(s)).is<fuse::KernelCall>() && !call(step(s)).is<fuse::ProductCall>())
-      fail_at(s, "writes b{} in place of b{}, which its kind of call cannot", b, home);
+      fail_at(s, "writes b{} into the memory of b{}, which its kind of call cannot", b, home);
     for (const BufferId r : reads_of(step(s))) {
       if (this->home(r) == home && !reads_before_it_writes(s, r, b))
         fail_at(s, "writes b{} over b{}, whose other elements it still reads", b, r);
@@ -371,8 +453,9 @@ class Verifier {
       const Call& what = call(at);
       if (what.has_checks() || !(what.is<fuse::KernelCall>() || what.is<fuse::ProductCall>()))
         fail_at(s, "may fail, after the commit point");
-      if (host && what.place != 0) fail_at(s, "runs on a device after an update on the host, which cannot fail");
-      host = what.place == 0;
+      if (host && !base::is_host(what.place))
+        fail_at(s, "runs on a device after an update on the host, which cannot fail");
+      host = base::is_host(what.place);
       for (const BufferId b : at.writes) {
         if (program_.host.is_fresh(buffer(b).node))
           fail_at(s, "finds b{}, a number of the host, after the commit point", b);

@@ -7,6 +7,7 @@
 namespace croton::rewrite {
 
 using expr::Arena;
+using expr::Core;
 using expr::Graph;
 using expr::Loop;
 using expr::LoopResult;
@@ -170,8 +171,8 @@ bool BodyCopy::copy(std::vector<NodeId> nodes, NodeId& missing) {
   for (NodeId id = 0; id < arena.size(); ++id) {
     if (!needed[id]) continue;
     if (copies_[id] = sizes_[arena.representative(id)]; copies_[id] != no_node) continue;
-    if (arena.op(id).name == "size" || arena.op(id).name == "input") {
-      const std::string_view attribute = arena.op(id).name == "size" ? "input" : "index";
+    if (arena.op(id).is(Core::size, Core::input)) {
+      const std::string_view attribute = arena.op(id).is(Core::size) ? "input" : "index";
       missing = from_.inputs[arena.attrs(id).index(attribute)].node;
       return false;
     }

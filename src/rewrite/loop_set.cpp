@@ -9,6 +9,7 @@
 namespace croton::rewrite {
 
 using expr::Arena;
+using expr::Core;
 using expr::Graph;
 using expr::Ints;
 using expr::Kind;
@@ -57,7 +58,7 @@ std::size_t LoopSet::merge_target(std::size_t l) const {
 }
 
 NodeId LoopSet::result(const LoopEdit& edit, const BuiltLoop& made, LoopResult kind, std::size_t index) {
-  return arena_.make(expr::op("loop"), made.inputs, expr::result_attrs(made.attrs, kind, index), edit.place);
+  return arena_.make(expr::op(Core::loop), made.inputs, expr::result_attrs(made.attrs, kind, index), edit.place);
 }
 
 // ---- a loop as it is now ----
@@ -130,7 +131,7 @@ NodeId LoopSet::outer_of(const LoopEdit& edit, const LoopEdit::Capture& capture)
 }
 
 NodeId LoopSet::transpose(NodeId matrix, expr::Place place) {
-  return arena_.make("dimshuffle", {matrix}, {{"pattern", Ints{1, 0}}}, place);
+  return arena_.make(Core::dimshuffle, {matrix}, {{"pattern", Ints{1, 0}}}, place);
 }
 
 /// A node of the body at all positions, as a sequence.
@@ -145,7 +146,7 @@ NodeId LoopSet::from_loop(LoopEdit& edit, const BuiltLoop& made, NodeId node) {
     return result(edit, made, LoopResult::stacked, edit.stack(node));
   for (std::size_t j = 0; j < edit.states.size(); ++j) {
     if (edit.loop.reverse || !edit.states[j].needed || edit.states[j].next != node) continue;
-    return arena_.make("subtensor",
+    return arena_.make(Core::subtensor,
                        {result(edit, made, LoopResult::history, made.state[j]), arena_.integer(edit.states[j].rows)},
                        {{"spec", Ints{1, 1, 0, 1}}}, edit.place);
   }
@@ -182,10 +183,11 @@ NodeId LoopSet::compute_outside(LoopEdit& edit, const BuiltLoop* made, NodeId no
     const NodeId product =
         arena_.make(op, std::vector{flatten_rows(inputs[0], edit.place), inputs[1]}, attrs, edit.place);
     const NodeId columns = arena_.representative(arena_.type(product).shape[1]);
-    return arena_.make("reshape", {product, arena_.representative(shape[0]), arena_.representative(shape[1]), columns},
-                       {}, edit.place);
+    return arena_.make(Core::reshape,
+                       {product, arena_.representative(shape[0]), arena_.representative(shape[1]), columns}, {},
+                       edit.place);
   }
-  if (op.name == "dimshuffle") {
+  if (op.is(Core::dimshuffle)) {
     Ints pattern{0};
     for (const std::int64_t axis : attrs.ints("pattern")) pattern.push_back(axis < 0 ? axis : axis + 1);
     attrs.set("pattern", pattern);
@@ -200,7 +202,7 @@ NodeId LoopSet::compute_outside(LoopEdit& edit, const BuiltLoop* made, NodeId no
       Ints pattern{0};
       pattern.resize(1 + all - rank, -1);
       for (const std::int64_t axis : expr::all_axes(rank)) pattern.push_back(axis + 1);
-      inputs[i] = arena_.make("dimshuffle", {inputs[i]}, {{"pattern", pattern}}, edit.place);
+      inputs[i] = arena_.make(Core::dimshuffle, {inputs[i]}, {{"pattern", pattern}}, edit.place);
     }
   }
   return arena_.make(op, inputs, attrs, edit.place);
@@ -209,8 +211,9 @@ NodeId LoopSet::compute_outside(LoopEdit& edit, const BuiltLoop* made, NodeId no
 /// Reshapes (t, r, c) to (t r, c).
 NodeId LoopSet::flatten_rows(NodeId x, expr::Place place) {
   const std::vector<NodeId> shape = arena_.type(x).shape;
-  const NodeId rows = arena_.size_arithmetic("mul", arena_.representative(shape[0]), arena_.representative(shape[1]));
-  return arena_.make("reshape", {x, rows, arena_.representative(shape[2])}, {}, place);
+  const NodeId rows =
+      arena_.size_arithmetic(Core::mul, arena_.representative(shape[0]), arena_.representative(shape[1]));
+  return arena_.make(Core::reshape, {x, rows, arena_.representative(shape[2])}, {}, place);
 }
 
 NodeId LoopSet::sum_of(LoopEdit& edit, const BuiltLoop& made, const LoopEdit::Sum& sum) {
@@ -219,18 +222,18 @@ NodeId LoopSet::sum_of(LoopEdit& edit, const BuiltLoop& made, const LoopEdit::Su
   if (sum.left == no_node) {
     Ints axes{0};
     for (const std::int64_t axis : sum.axes) axes.push_back(axis + 1);
-    total = arena_.make("sum", {right}, {{"axes", axes}}, edit.place);
+    total = arena_.make(Core::sum, {right}, {{"axes", axes}}, edit.place);
   } else {
     const NodeId left = flatten_rows(at_all_positions(edit, made, sum.left), edit.place);
-    total = arena_.make("dot", {transpose(left, edit.place), flatten_rows(right, edit.place)}, {}, edit.place);
+    total = arena_.make(Core::dot, {transpose(left, edit.place), flatten_rows(right, edit.place)}, {}, edit.place);
   }
   const NodeId initial = to_[edit.states[sum.state].initial];
   Ints pattern = expr::all_axes(arena_.type(total).rank());
   pattern.insert(pattern.begin(), -1);
-  total = arena_.make("dimshuffle", {total}, {{"pattern", pattern}}, edit.place);
-  const bool from_zero = arena_.op(initial).name == "alloc" && arena_.scalar_value(arena_.input(initial, 0)) &&
+  total = arena_.make(Core::dimshuffle, {total}, {{"pattern", pattern}}, edit.place);
+  const bool from_zero = arena_.op(initial).is(Core::alloc) && arena_.scalar_value(arena_.input(initial, 0)) &&
                          arena_.scalar_value(arena_.input(initial, 0))->as_double() == 0;
-  return from_zero ? total : arena_.make("add", {initial, total}, {}, edit.place);
+  return from_zero ? total : arena_.make(Core::add, {initial, total}, {}, edit.place);
 }
 
 // ---- the new graph ----
@@ -301,8 +304,8 @@ NodeId LoopSet::new_node(NodeId id) {
     const auto& [from, state, row] = pick->second;
     const LoopEdit& edit = loops_[from];
     const NodeId rows = result(edit, *built_[from], LoopResult::last, built_[from]->state[state]);
-    return arena_.make("subtensor", {rows, arena_.integer(edit.states[state].rows - row)}, {{"spec", Ints{0, 1, 0, 1}}},
-                       edit.place);
+    return arena_.make(Core::subtensor, {rows, arena_.integer(edit.states[state].rows - row)},
+                       {{"spec", Ints{0, 1, 0, 1}}}, edit.place);
   }
   std::vector<NodeId> inputs;
   bool moved = false;

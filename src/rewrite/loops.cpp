@@ -10,6 +10,7 @@ namespace croton::rewrite {
 namespace {
 
 using expr::Arena;
+using expr::Core;
 using expr::Graph;
 using expr::Ints;
 using expr::Loop;
@@ -31,7 +32,7 @@ const Rule rules[] = {
 };
 
 bool is_transposed(const Arena& arena, NodeId node) {
-  return arena.op(node).name == "dimshuffle" && arena.attrs(node).ints("pattern") == Ints{1, 0};
+  return arena.op(node).is(Core::dimshuffle) && arena.attrs(node).ints("pattern") == Ints{1, 0};
 }
 
 class LoopRewriter : LoopSet {
@@ -99,7 +100,7 @@ class LoopRewriter : LoopSet {
     for (const LoopEdit::Sequence& own : other.sequences) {
       if (own.outer == sequence && sequence != no_node) return own.body_node;
     }
-    if (sequence == no_node || arena_.op(sequence).name != "subtensor" || other.loop.reverse) return no_node;
+    if (sequence == no_node || !arena_.op(sequence).is(Core::subtensor) || other.loop.reverse) return no_node;
     const NodeId history = arena_.input(sequence, 0);
     const Ints& spec = arena_.attrs(sequence).ints("spec");
     // history[offset : offset + steps]
@@ -127,7 +128,7 @@ class LoopRewriter : LoopSet {
       const std::vector<bool> needed = edit.find_needed();
       std::set<NodeId> kept;
       for (NodeId id = 0; id < edit.body_size; ++id) {
-        if (needed[id] && same[id] != no_node && edit.body.arena.op(id).name == "dot")
+        if (needed[id] && same[id] != no_node && edit.body.arena.op(id).is(Core::dot))
           kept.insert(enclosing_sum(edit, same, needed, id));
       }
       for (const NodeId id : kept) {
@@ -153,7 +154,7 @@ class LoopRewriter : LoopSet {
         reader = other;
         ++readers;
       }
-      if (readers != 1 || same[reader] == no_node || body.op(reader).name != "add") return id;
+      if (readers != 1 || same[reader] == no_node || !body.op(reader).is(Core::add)) return id;
       if (!body.same_shape(body.type(reader).shape, body.type(id).shape)) return id;
       id = reader;
     }
@@ -173,21 +174,21 @@ class LoopRewriter : LoopSet {
     for (std::size_t j = 0; j < edit.states.size(); ++j) {
       const LoopEdit::State& state = edit.states[j];
       const NodeId next = state.next;
-      if (state.rows != 1 || state.taps.size() != 1 || body.op(next).name != "add" ||
+      if (state.rows != 1 || state.taps.size() != 1 || !body.op(next).is(Core::add) ||
           edit.wanted.contains({LoopResult::history, j}) || !edit.wanted.contains({LoopResult::last, j}))
         continue;
       const NodeId tap = state.taps[0].second;
       if (body.input(next, 0) != tap && body.input(next, 1) != tap) continue;
       const NodeId term = body.input(next, body.input(next, 0) == tap ? 1 : 0);
       if (term == tap || count_reads(edit, tap) != 1) continue;
-      if (body.op(term).name == "dot" && is_transposed(body, body.input(term, 0))) {
+      if (body.op(term).is(Core::dot) && is_transposed(body, body.input(term, 0))) {
         const NodeId left = body.input(body.input(term, 0), 0), right = body.input(term, 1);
         if (body.type(left).rank() != 2 || body.type(right).rank() != 2 || !can_stack(edit, left) ||
             !can_stack(edit, right))
           continue;
         edit.sums.push_back({j, left, right});
         note(edit, sums);
-      } else if (body.op(term).name == "sum" && can_stack(edit, body.input(term, 0))) {
+      } else if (body.op(term).is(Core::sum) && can_stack(edit, body.input(term, 0))) {
         reductions.push_back({j, no_node, body.input(term, 0), body.attrs(term).ints("axes")});
       }
     }
@@ -220,7 +221,7 @@ class LoopRewriter : LoopSet {
     const std::vector<bool> needed = edit.find_needed();
     const Arena& body = edit.body.arena;
     for (NodeId id = 0; id < edit.body_size; ++id) {
-      if (!needed[id] || body.op(id).name != "dot") continue;
+      if (!needed[id] || !body.op(id).is(Core::dot)) continue;
       const NodeId right = body.input(id, 1);
       if (!is_transposed(body, right)) continue;
       const auto at = std::ranges::find(edit.captures, body.input(right, 0), &LoopEdit::Capture::body_node);
@@ -235,7 +236,7 @@ class LoopRewriter : LoopSet {
 
   /// The row, counted from the end, that a node reads of its first input; nothing for other nodes.
   std::optional<std::int64_t> row_from_end(NodeId node) const {
-    if (arena_.op(node).name != "subtensor" || arena_.attrs(node).ints("spec") != Ints{0, 1, 0, 1}) return {};
+    if (!arena_.op(node).is(Core::subtensor) || arena_.attrs(node).ints("spec") != Ints{0, 1, 0, 1}) return {};
     const auto index = arena_.scalar_value(arena_.input(node, 1));
     return index && index->as_int() < 0 ? std::optional(-index->as_int()) : std::nullopt;
   }
@@ -252,7 +253,7 @@ class LoopRewriter : LoopSet {
         if (row) picks.emplace_back(reader, *row);
       };
       for (const NodeId reader : readers_[found->second]) {
-        const bool skips_initial = arena_.op(reader).name == "subtensor" && !roots_[reader] &&
+        const bool skips_initial = arena_.op(reader).is(Core::subtensor) && !roots_[reader] &&
                                    arena_.attrs(reader).ints("spec") == Ints{1, 1, 0, 1} &&
                                    arena_.scalar_value(arena_.input(reader, 1)) &&
                                    arena_.scalar_value(arena_.input(reader, 1))->as_int() == edit.states[j].rows;

@@ -110,7 +110,7 @@ bool has_one_dtype(const Arena& arena, const Bindings& bindings) {
     bool free = op.kind == expr::Kind::Map ? is_bool(own) : op.reduce != nullptr && op.reduce->yields_index;
     DType dtype = own;
     const auto inputs = arena.inputs(node);
-    for (std::size_t i = op.name == "where" ? 1 : 0; i < inputs.size(); ++i) {
+    for (std::size_t i = op.is(expr::Core::where) ? 1 : 0; i < inputs.size(); ++i) {
       if (arena.scalar_value(inputs[i])) continue;
       const DType operand = arena.type(inputs[i]).dtype;
       if (free) dtype = operand;

@@ -22,15 +22,17 @@ using expr::NodeId;
 // A group is repeated while it changes something: a rule may enable another one in its operands. Few rounds are needed.
 constexpr int max_rounds = 12;
 
+constexpr std::string_view planted = "planted";
+
 std::vector<Group>& all_groups() {
   static std::vector<Group> all = {
       // One form for equal expressions first, so that later rules only handle that form.
       {"canonical", "size, then canonical order", canonical_rules()},
       // Stability before expansion: its rules match whole softmax and cross-entropy nodes.
-      {"stability", "count of unstable forms", stability_rules()},
+      {"stability", "count of unstable forms", stability_rules(), OptimizerMode::fast_compile},
       // These rules match whole convolutions.
       {"filters", "operations on results of convolutions and products", filter_rules()},
-      {"expand", "count of Expand nodes", expand_rules()},
+      {"expand", "count of Expand nodes", expand_rules(), OptimizerMode::none},
       // Expansion makes work for the canonical rules and for algebra. Earlier, algebra would have hidden unstable
       // forms.
       {"canonical", "size, then canonical order", canonical_rules()},
@@ -46,8 +48,8 @@ std::vector<Group>& all_groups() {
 std::span<const Group> groups() { return all_groups(); }
 
 void plant_rules(std::span<const Rule> rules) {
-  std::erase_if(all_groups(), [](const Group& group) { return group.name == "planted"; });
-  if (!rules.empty()) all_groups().insert(all_groups().begin(), {"planted", "none", rules});
+  std::erase_if(all_groups(), [](const Group& group) { return group.name == planted; });
+  if (!rules.empty()) all_groups().insert(all_groups().begin(), {planted, "none", rules});
 }
 
 GroupReport run_group(expr::Graph& graph, const Group& group, const Options& options) {
@@ -67,9 +69,7 @@ namespace {
 void run_groups(expr::Graph& graph, const Options& options, std::vector<GroupReport>& reports,
                 const AfterGroup& after) {
   for (const Group& group : groups()) {
-    const bool needed =
-        group.name == "expand" || (group.name == "stability" && options.optimizer != OptimizerMode::none);
-    if (options.optimizer != OptimizerMode::fast_run && !needed) continue;
+    if (options.optimizer > group.last_mode) continue;
     reports.push_back(run_group(graph, group, options));
     if (after) after(reports.back(), graph);
   }
@@ -153,7 +153,7 @@ expr::Graph compact(const expr::Graph& graph) {
   };
   // Sizes of inputs are leaves and come first: the type of an input may contain the size of a later input.
   for (NodeId id = 0; id < from.size(); ++id) {
-    if (from.op(id).name == "size" || from.scalar_value(id)) move(id);
+    if (from.op(id).is(expr::Core::size) || from.scalar_value(id)) move(id);
   }
   for (const expr::GraphInput& input : graph.inputs) {
     move(input.node);
@@ -188,7 +188,7 @@ std::vector<std::string_view> rule_names(std::string_view text) {
       }
     };
     for (const Group& group : groups()) {
-      if (group.name != "expand") find_nearest(group.rules);  // kernels require these rules
+      if (group.last_mode != OptimizerMode::none) find_nearest(group.rules);
     }
     find_nearest(loop_rules());
     find_nearest(placed_loop_rules());

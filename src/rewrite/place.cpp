@@ -16,7 +16,12 @@ namespace croton::rewrite {
 namespace {
 
 using base::DeviceName;
+using base::host_place;
+using base::is_host;
+using base::placed_number;
+using base::unplaced;
 using expr::Arena;
+using expr::Core;
 using expr::Kind;
 using expr::NodeId;
 using expr::Place;
@@ -24,12 +29,7 @@ using expr::Place;
 constexpr std::int64_t unstated_size = 1000;
 constexpr std::int64_t max_bytes = INT64_MAX / 4;
 
-/// The number of a place in placed graphs: the first CPU is the host.
-Place normalized(Place place) { return place == DeviceName{}.place() ? host_place : place; }
-
-std::string name_of(Place place) {
-  return (place == host_place ? DeviceName{} : DeviceName::of_place(place)).to_string();
-}
+std::string name_of(Place place) { return DeviceName::of_place(place).to_string(); }
 
 class Placer {
  public:
@@ -84,7 +84,7 @@ class Placer {
     const std::vector<bool> needed = expr::reachable(from_);
     for (const expr::GraphInput& input : from_.inputs) {
       Decision& d = decisions_[input.node];
-      d.place = d.pin = normalized(input.place);
+      d.place = d.pin = placed_number(input.place);
       d.has_pin = input.pinned;
       d.bytes = std::min(input.bytes, max_bytes);
     }
@@ -98,17 +98,17 @@ class Placer {
     Decision& d = decisions_[id];
     d.needed = true;
     if (op.kind == Kind::Leaf) {
-      d.anywhere = op.name != "input";
+      d.anywhere = !op.is(Core::input);
       return;
     }
     const auto inputs = arena_.inputs(id);
-    d.anywhere = arena_.node(id).place == 0 && op.kind == Kind::Map && arena_.type(id).rank() == 0 &&
+    d.anywhere = arena_.node(id).place == unplaced && op.kind == Kind::Map && arena_.type(id).rank() == 0 &&
                  std::ranges::all_of(inputs, [&](NodeId input) { return decisions_[input].anywhere; });
     if (d.anywhere) {
       d.reason = "a number";
       return;
     }
-    d.number = arena_.node(id).place == 0 && op.kind == Kind::Map && is_integer_scalar(id) &&
+    d.number = arena_.node(id).place == unplaced && op.kind == Kind::Map && is_integer_scalar(id) &&
                std::ranges::all_of(inputs, [&](NodeId input) { return is_integer_scalar(input); });
     d.has_host_inputs = d.number && std::ranges::all_of(inputs, [&](NodeId input) {
                           const Decision& of = decisions_[input];
@@ -129,8 +129,8 @@ class Placer {
     }
     const Place stated = arena_.node(id).place;
     std::string missing;
-    if (stated != 0 && is_available(stated)) {
-      d.place = normalized(stated);
+    if (stated != unplaced && is_available(stated)) {
+      d.place = placed_number(stated);
       d.reason = op.kind == Kind::Transfer ? "transfer" : "device_scope";
       if (op.kind == Kind::Transfer) {
         d.has_pin = true;
@@ -139,18 +139,18 @@ class Placer {
       }
       return;
     }
-    if (stated != 0) {
+    if (stated != unplaced) {
       if (!options_.soft) throw_missing_device(id);
       missing = fmt::format("there is no {}, so: ", name_of(stated));
     }
-    if (options_.scoped != 0) {
-      d.place = normalized(options_.scoped);
+    if (options_.scoped != unplaced) {
+      d.place = placed_number(options_.scoped);
       d.reason = missing + "change_flags";
     } else if (d.has_pin) {
       d.place = d.pin;
       d.reason = missing + "pinned input";
     } else {
-      d.place = normalized(options_.fallback);
+      d.place = placed_number(options_.fallback);
       d.reason = missing + "default";
     }
   }
@@ -158,7 +158,7 @@ class Placer {
   bool is_integer_scalar(NodeId id) const { return arena_.type(id).rank() == 0 && is_discrete(arena_.type(id).dtype); }
 
   bool is_available(Place place) const {
-    return normalized(place) == host_place || std::ranges::find(options_.devices, place) != options_.devices.end();
+    return is_host(place) || std::ranges::find(options_.devices, place) != options_.devices.end();
   }
 
   [[noreturn]] void throw_missing_device(NodeId id) const {
@@ -240,13 +240,13 @@ class Placer {
   Place place_of_update(const expr::Update& update) const {
     const expr::GraphInput& target = from_.inputs[update.input];
     const Decision& value = decisions_[update.value];
-    return target.pinned || options_.keep_homes || value.anywhere ? normalized(target.place) : value.place;
+    return target.pinned || options_.keep_homes || value.anywhere ? placed_number(target.place) : value.place;
   }
 
   /// Whether copies of the node on devices are kept after the call.
   bool has_kept_copies(NodeId id) const {
-    if (arena_.op(id).name == "constant") return true;
-    return arena_.op(id).name == "input" && from_.inputs[arena_.attrs(id).index("index")].role == expr::Role::shared;
+    if (arena_.op(id).is(Core::constant)) return true;
+    return arena_.op(id).is(Core::input) && from_.inputs[arena_.attrs(id).index("index")].role == expr::Role::shared;
   }
 
   /// Whether node `id`, running at `place`, reads its input as a number of the host.
@@ -275,7 +275,7 @@ class Placer {
     result_.constants = from_.constants;
     // Sizes are leaves, and types need them before other nodes are made.
     for (NodeId id = 0; id < arena_.size(); ++id) {
-      if (arena_.op(id).name == "size" || arena_.scalar_value(id)) make(id, host_place);
+      if (arena_.op(id).is(Core::size) || arena_.scalar_value(id)) make(id, host_place);
     }
     for (NodeId id = 0; id < arena_.size(); ++id) {
       for (std::size_t m = 0; m < decisions_[id].made.size(); ++m) {
@@ -297,7 +297,7 @@ class Placer {
     const expr::Op& op = arena_.op(id);
     if (op.kind == Kind::Transfer) return at(arena_.input(id, 0), place);  // the input is at its destination already
     // Numbers are passed with every launch; constant arrays are stored on devices.
-    if (op.kind == Kind::Leaf && decisions_[id].anywhere && op.name != "constant") place = host_place;
+    if (op.kind == Kind::Leaf && decisions_[id].anywhere && !op.is(Core::constant)) place = host_place;
     std::vector<NodeId> inputs;
     for (std::size_t i = 0; i < arena_.inputs(id).size(); ++i)
       inputs.push_back(at(arena_.input(id, i), input_place(id, i, place)));
@@ -339,12 +339,11 @@ class Placer {
   NodeId send(NodeId id, Place place) {
     const NodeId source = at(id, decisions_[id].place);
     // The user may send a number, which has no memory: it is passed with every launch.
-    if (to().scalar_value(source) || to().op(source).name == "size") return source;
+    if (to().scalar_value(source) || to().op(source).is(Core::size)) return source;
     const auto transfer = named_transfers_.find({id, place});
     to().set_origin(transfer == named_transfers_.end() ? to().origin_id(source)
                                                        : to().add_origin(arena_.origin(transfer->second)));
-    const NodeId result =
-        to().make_typed(expr::op("transfer"), std::span(&source, 1), {}, to().node(source).type, place);
+    const NodeId result = to().make_typed(Core::transfer, std::span(&source, 1), {}, to().node(source).type, place);
     note(result, "transfer");
     return result;
   }
@@ -352,7 +351,7 @@ class Placer {
   bool is_made(NodeId id) const {
     const auto& made = decisions_[id].made;
     const auto found = std::ranges::find(made, place_of_number(id), &std::pair<Place, NodeId>::first);
-    return (found != made.end() && found->second != expr::no_node) || arena_.op(id).name == "size" ||
+    return (found != made.end() && found->second != expr::no_node) || arena_.op(id).is(Core::size) ||
            arena_.scalar_value(id);
   }
   NodeId number(NodeId id) { return at(id, place_of_number(id)); }
@@ -381,13 +380,13 @@ class Placer {
 }  // namespace
 
 bool uses_devices(const expr::Graph& graph, const PlaceOptions& options) {
-  if (normalized(options.scoped) != host_place || normalized(options.fallback) != host_place) return true;
+  if (!is_host(options.scoped) || !is_host(options.fallback)) return true;
   for (const expr::GraphInput& input : graph.inputs) {
-    if (normalized(input.place) != host_place) return true;
+    if (!is_host(input.place)) return true;
   }
   for (NodeId id = 0; id < graph.arena.size(); ++id) {
-    // Also nodes in a scope of the host: only in a placed graph do they have the place 0.
-    if (graph.arena.node(id).place != host_place || graph.arena.op(id).kind == Kind::Transfer) return true;
+    // Also nodes in a scope of the host, which have the number of the name cpu.
+    if (graph.arena.node(id).place != unplaced || graph.arena.op(id).kind == Kind::Transfer) return true;
     if (!expr::has_body(graph.arena.op(id))) continue;
     for (const auto& [name, value] : graph.arena.attrs(id).items()) {
       const auto* body = std::get_if<expr::BodyPtr>(&value);

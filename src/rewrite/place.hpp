@@ -3,6 +3,7 @@
 // device.
 #pragma once
 
+#include "base/device_name.hpp"
 #include "expr/graph.hpp"
 
 #include <string>
@@ -10,17 +11,13 @@
 
 namespace croton::rewrite {
 
-/// The host in a placed graph. Other devices have the numbers of base/device_name.hpp; before placement 0 means
-/// unplaced.
-inline constexpr expr::Place host_place = 0;
-
 struct PlaceOptions {
-  expr::Place scoped = 0;            // place of unplaced nodes by the scope of the call; 0: none
-  expr::Place fallback = 0;          // place of other unplaced nodes without pinned inputs
-  std::vector<expr::Place> devices;  // available devices other than the host
-  bool soft = false;                 // nodes of missing devices are unplaced, instead of an error
-  expr::Place results = 0;           // place of the outputs, by default the host
-  bool keep_homes = false;           // new values of all shared variables are sent home, not only of pinned ones
+  expr::Place scoped = base::unplaced;      // of unplaced nodes, by the scope of the call
+  expr::Place fallback = base::host_place;  // of other unplaced nodes without pinned inputs
+  std::vector<expr::Place> devices;         // available devices other than the host
+  bool soft = false;                        // nodes of missing devices are unplaced, instead of an error
+  expr::Place results = base::host_place;   // of the outputs
+  bool keep_homes = false;                  // new values of all shared variables are sent home, not only of pinned ones
 };
 
 /// One line of the placement log: a node of the placed graph, in its order.

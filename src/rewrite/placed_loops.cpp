@@ -13,6 +13,7 @@ namespace croton::rewrite {
 namespace {
 
 using expr::Arena;
+using expr::Core;
 using expr::Graph;
 using expr::Kind;
 using expr::LoopResult;
@@ -67,7 +68,7 @@ class PlacedLoopRewriter : LoopSet {
   Place place_of(const LoopEdit& edit) const { return place_[number_of(edit)]; }
   bool on_gpu(const LoopEdit& edit) const {
     const Place place = place_of(edit);
-    return place != host_place && base::DeviceName::of_place(place).kind == base::DeviceName::Kind::cuda;
+    return base::DeviceName::of_place(place).is_gpu();
   }
 
   // ---- loops that run as one ----
@@ -155,7 +156,7 @@ class PlacedLoopRewriter : LoopSet {
         case Kind::Gather:
           break;
         case Kind::Contract:
-          if (body.op(id).name != "dot") return false;
+          if (!body.op(id).is(Core::dot)) return false;
           break;
         default:
           return false;
@@ -171,7 +172,7 @@ class PlacedLoopRewriter : LoopSet {
     for (NodeId id = 0; id < edit.body_size; ++id) {
       int ops_left = max_moved_ops;
       bool batched = false;
-      if (!needed[id] || edit.body.arena.op(id).name != "dot" || !is_faster_outside(edit, id)) continue;
+      if (!needed[id] || !edit.body.arena.op(id).is(Core::dot) || !is_faster_outside(edit, id)) continue;
       if (!can_compute_outside(edit, id, false, ops_left, batched) || !batched) continue;
       edit.sequences.push_back({no_node, id, 0, 0, true});
       note(edit, products_before);
@@ -232,8 +233,8 @@ class PlacedLoopRewriter : LoopSet {
     batched = edit.element(node) != nullptr || (from_results && is_loop_result(edit, node));
     if (batched || edit.capture(node) != nullptr || body.scalar_value(node)) return true;
     const expr::Op& op = body.op(node);
-    const bool product = op.name == "dot";
-    if (op.kind != Kind::Map && op.kind != Kind::Reduce && op.name != "dimshuffle" && !product) return false;
+    const bool product = op.is(Core::dot);
+    if (op.kind != Kind::Map && op.kind != Kind::Reduce && !op.is(Core::dimshuffle) && !product) return false;
     if (op.kind == Kind::Reduce && body.attrs(node).find("axes") == nullptr) return false;
     for (std::size_t i = 0; i < body.inputs(node).size(); ++i) {
       bool along = false;
@@ -256,12 +257,12 @@ class PlacedLoopRewriter : LoopSet {
   /// The bytes of a matrix of the body, by its current or its stated sizes; 0 if they are unknown.
   std::int64_t bytes_of(const LoopEdit& edit, NodeId matrix) const {
     const Arena& body = edit.body.arena;
-    while (edit.capture(matrix) == nullptr && body.op(matrix).name == "dimshuffle") matrix = body.input(matrix, 0);
+    while (edit.capture(matrix) == nullptr && body.op(matrix).is(Core::dimshuffle)) matrix = body.input(matrix, 0);
     const LoopEdit::Capture* capture = edit.capture(matrix);
     if (capture == nullptr) return 0;
     NodeId outer = capture->outer;
-    while (arena_.op(outer).name == "dimshuffle") outer = arena_.input(outer, 0);
-    if (arena_.op(outer).name == "input") {
+    while (arena_.op(outer).is(Core::dimshuffle)) outer = arena_.input(outer, 0);
+    if (arena_.op(outer).is(Core::input)) {
       const std::int64_t bytes = graph_.inputs[arena_.attrs(outer).index("index")].bytes;
       if (bytes > 0) return bytes;
     }

@@ -38,7 +38,7 @@ const std::vector<CompiledRule>& compiled(std::span<const Rule> rules) {
 
 /// Whether the result of finite constants is finite, and a product is not subnormal: x times 1e30 times 1e30 may be
 /// finite when x times their product is not.
-bool keeps_range(std::string_view op, const expr::Scalar& value, const std::vector<expr::Scalar>& from) {
+bool keeps_range(const expr::Op& op, const expr::Scalar& value, const std::vector<expr::Scalar>& from) {
   if (!is_float(value.dtype)) return true;
   const auto is = [&](auto property) {
     return std::ranges::all_of(from, [&](const expr::Scalar& s) { return property(s.as_double()); });
@@ -48,15 +48,10 @@ bool keeps_range(std::string_view op, const expr::Scalar& value, const std::vect
   const double least = value.dtype == DType::float16   ? 0x1p-14
                        : value.dtype == DType::float64 ? std::numeric_limits<double>::min()
                                                        : std::numeric_limits<float>::min();
-  return op != "mul" || x >= least || std::isnan(x) || !is([](double y) { return y != 0; });
+  return !op.is(expr::Core::mul) || x >= least || std::isnan(x) || !is([](double y) { return y != 0; });
 }
 
 }  // namespace
-
-std::string_view name_of(base::OptimizerMode mode) {
-  static constexpr std::string_view names[] = {"fast_run", "fast_compile", "none"};
-  return names[base::ordinal(mode)];
-}
 
 Rewriter::Rewriter(expr::Graph& graph, const Group& group, const Options& options, Fired& fired)
     : graph_(graph), fired_(fired) {
@@ -209,9 +204,10 @@ NodeId Rewriter::build(const Term& term, const Bindings& bindings, DType dtype) 
         if (node == expr::no_node) return node;
         values.push_back(arena().scalar_value(node)->cast(dtype));
       }
-      if (!expr::is_exact(expr::op(call.text), values, dtype)) return expr::no_node;
-      const expr::Scalar value = expr::op(call.text).map->reference(values, dtype);
-      return keeps_range(call.text, value, values) ? arena().scalar(value) : expr::no_node;
+      const expr::Op& op = expr::op(call.text);
+      if (!expr::is_exact(op, values, dtype)) return expr::no_node;
+      const expr::Scalar value = op.map->reference(values, dtype);
+      return keeps_range(op, value, values) ? arena().scalar(value) : expr::no_node;
     }
     case Term::Form::call:
       break;
@@ -233,12 +229,12 @@ NodeId Rewriter::build(const Term& term, const Bindings& bindings, DType dtype) 
 NodeId Rewriter::same_type(NodeId replacement, NodeId node) {
   Arena& a = arena();
   if (a.type(replacement).dtype != a.type(node).dtype) {
-    replacement = make("cast", {replacement}, {{"dtype", a.type(node).dtype}});
+    replacement = make(expr::op(expr::Core::cast), std::span(&replacement, 1), {{"dtype", a.type(node).dtype}});
   }
   if (a.same_shape(a.type(replacement).shape, a.type(node).shape)) return replacement;
   std::vector<NodeId> inputs{replacement};
   for (const NodeId size : a.type(node).shape) inputs.push_back(a.representative(size));
-  return make(expr::op("alloc"), inputs);
+  return make(expr::op(expr::Core::alloc), inputs);
 }
 
 }  // namespace croton::rewrite

@@ -16,9 +16,6 @@ namespace croton::rewrite {
 /// How often each rule fired.
 using Fired = std::map<std::string_view, std::size_t>;
 
-/// The mode's value of the flag `optimizer`.
-std::string_view name_of(base::OptimizerMode mode);
-
 struct Options {
   bool special_values = true;  // rules that change results at special points may run
   /// fast_run: all rules; fast_compile: the rules that correctness needs; none: only the rules that kernels need.
@@ -69,7 +66,7 @@ class Rewriter {
   int depth_ = 0;                          // of rules that make nodes
   std::unordered_map<const expr::Op*, std::vector<const CompiledRule*>> by_root_;
   std::unordered_map<expr::NodeId, expr::NodeId> simplified_;
-  expr::Place place_ = 0;
+  expr::Place place_ = base::unplaced;
 };
 
 }  // namespace croton::rewrite

@@ -2,6 +2,7 @@
 // condition, and the reason. If text cannot express the right side, the row has a function, with the same tests.
 #pragma once
 
+#include "base/config.hpp"
 #include "expr/graph.hpp"
 #include "expr/parse.hpp"
 
@@ -28,6 +29,9 @@ struct Group {
   std::string_view name;
   std::string_view measure;  // what each rule lowers, so that the group terminates
   std::span<const Rule> rules;
+  /// It runs in the modes of the flag `optimizer` up to this one. `none` means that kernels need its rules: they cannot
+  /// be turned off.
+  base::OptimizerMode last_mode = base::OptimizerMode::fast_run;
 };
 
 /// In the order in which they run; pipeline.cpp explains the order.

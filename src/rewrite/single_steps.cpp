@@ -11,6 +11,7 @@ namespace croton::rewrite {
 namespace {
 
 using expr::Arena;
+using expr::Core;
 using expr::Graph;
 using expr::Ints;
 using expr::Loop;
@@ -59,18 +60,18 @@ class SingleStep {
  private:
   NodeId initial(std::size_t state) const { return inputs_[loop_.initial_input(state)]; }
   NodeId row(NodeId rows, std::int64_t at) {
-    return arena_.make("subtensor", {rows, arena_.integer(at)}, {{"spec", Ints{0, 1, 0, 1}}}, place_);
+    return arena_.make(Core::subtensor, {rows, arena_.integer(at)}, {{"spec", Ints{0, 1, 0, 1}}}, place_);
   }
   NodeId without_first_row(NodeId rows) {
     if (rows == no_node) return no_node;
-    return arena_.make("subtensor", {rows, arena_.integer(1)}, {{"spec", Ints{1, 1, 0, 1}}}, place_);
+    return arena_.make(Core::subtensor, {rows, arena_.integer(1)}, {{"spec", Ints{1, 1, 0, 1}}}, place_);
   }
   /// The element as the only row of an array.
   NodeId as_row(NodeId element) {
     if (element == no_node) return no_node;
     Ints pattern = expr::all_axes(arena_.type(element).rank());
     pattern.insert(pattern.begin(), -1);
-    return arena_.make("dimshuffle", {element}, {{"pattern", pattern}}, place_);
+    return arena_.make(Core::dimshuffle, {element}, {{"pattern", pattern}}, place_);
   }
   NodeId output(std::size_t number) {
     NodeId missing = no_node;
@@ -80,7 +81,7 @@ class SingleStep {
   NodeId history() {
     const NodeId next = as_row(output(Loop::next_row(loop_.index)));
     if (next == no_node) return no_node;
-    return arena_.make("concatenate", {initial(loop_.index), next}, {{"axis", std::int64_t{0}}}, place_);
+    return arena_.make(Core::concatenate, {initial(loop_.index), next}, {{"axis", std::int64_t{0}}}, place_);
   }
 
   Arena& arena_;

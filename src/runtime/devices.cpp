@@ -22,13 +22,14 @@ namespace {
 
 using base::DeviceName;
 
-/// The back-ends, in the order of their devices in lists. A new back-end makes a new list, and no list ever changes:
+/// The back-ends, in the order of their devices in lists; the simulator comes before real GPUs, because mode=simulate
+/// takes its devices where there are both. A new back-end makes a new list, and no list ever changes:
 /// one can walk it without a lock.
 struct Backends {
   using List = std::vector<const Backend*>;
   base::ForkSafeMutex& mutex = *new base::ForkSafeMutex;
   std::shared_ptr<const List> list =
-      std::make_shared<const List>(List{&cpu::backend(), &cuda::backend(), &simulator::backend()});
+      std::make_shared<const List>(List{&cpu::backend(), &simulator::backend(), &cuda::backend()});
 
   static Backends& instance() {
     static auto& backends = *new Backends;
@@ -90,13 +91,12 @@ void add_backend(const Backend& backend) {
   backends.list = std::make_shared<const Backends::List>(std::move(more));
 }
 
-Device& device_at(expr::Place place, bool simulated) {
-  if (place == 0) return host_device();
+Device& device_at(expr::Place place, Gpus gpus) {
   const DeviceName name = DeviceName::of_place(place);
-  if (simulated && name.kind == DeviceName::Kind::cuda) return simulator::device(name.index);
   for (const Backend* backend : *Backends::instance().all()) {
     if (backend->kind != name.kind) continue;
-    if (Device* device = backend->find(name.index)) return *device;
+    const bool simulates = backend->simulates && gpus == Gpus::simulated;
+    if (simulates || name.index < backend->count()) return backend->find(name.index);
   }
   raise_no_device(name);
 }
@@ -121,8 +121,8 @@ expr::Place place_of(const std::string& device, bool soft) {
   }
 }
 
-std::string target_of(expr::Place place, bool simulated) {
-  const Device& device = device_at(place, simulated);
+std::string target_of(expr::Place place, Gpus gpus) {
+  const Device& device = device_at(place, gpus);
   return device.runs_cuda() ? "cuda:" + device.architecture() : "cpu";
 }
 
@@ -164,6 +164,23 @@ std::uint16_t device_set() {
   const std::lock_guard lock(mutex);
   const auto next = static_cast<std::uint16_t>(numbers.size() + 1);
   return numbers.try_emplace({flags.cuda_driver, flags.cuda_root, flags.logical_devices}, next).first->second;
+}
+
+void configure_backends(const base::Flags& flags) {
+  for (const Backend* backend : *Backends::instance().all()) {
+    if (backend->configure != nullptr) backend->configure(flags);
+  }
+}
+
+void dump_texts(const DumpedTexts& texts, const std::string& architecture) noexcept {
+  if (base::config().dump_kernels.empty()) return;
+  for (const Backend* backend : *Backends::instance().all()) {
+    if (backend->dump != nullptr) backend->dump(texts, architecture);
+  }
+}
+
+void dump_text(const std::function<codegen::Text(codegen::Target)>& emit, const std::string& architecture) noexcept {
+  dump_texts([&](codegen::Target language) { return std::vector<DumpedText>{{emit(language)}}; }, architecture);
 }
 
 }  // namespace croton::runtime

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "runtime/device/backend.hpp"
 
 namespace croton::runtime {
+
+/// The GPUs that cuda0, cuda1, ... are: those of the flags, or simulated ones under any flags (mode=simulate).
+enum class Gpus : std::uint8_t { of_flags, simulated };
 
 /// Adds a kind of device for the rest of the process, for programs that have one of their own. It may have no device at
 /// times.
@@ -20,11 +24,10 @@ void add_backend(const Backend& backend);
 expr::Place place_of(const std::string& device, bool soft);
 /// The places of all devices except the host.
 std::vector<expr::Place> places();
-/// The device of a place; DeviceError, which lists the devices that exist, if there is none. `simulated`: the simulated
-/// GPU for the place of a GPU, even if the flags ask for none.
-Device& device_at(expr::Place place, bool simulated = false);
+/// The device of a place; DeviceError, which lists the devices that exist, if there is none.
+Device& device_at(expr::Place place, Gpus gpus = Gpus::of_flags);
 /// The target of generated code there: "cpu", "cuda:sm_90".
-std::string target_of(expr::Place place, bool simulated = false);
+std::string target_of(expr::Place place, Gpus gpus = Gpus::of_flags);
 /// All devices, the host first.
 std::vector<DeviceFacts> list_devices();
 /// "cpu, cuda0 (simulated), cuda1 (simulated)"
@@ -32,5 +35,11 @@ std::string describe_devices();
 /// A number for the devices that names mean under the current flags: real GPUs or simulated ones, whole or split. Code
 /// and plans that were made for one set must not be used for another.
 std::uint16_t device_set();
+/// Copies flags to settings of all back-ends. ConfigError for values that they do not accept.
+void configure_backends(const base::Flags& flags);
+/// The flag dump_kernels: the texts are written for each back-end that writes some, unless the flag is empty.
+void dump_texts(const DumpedTexts& texts, const std::string& architecture) noexcept;
+/// The same for one text without a program.
+void dump_text(const std::function<codegen::Text(codegen::Target)>& emit, const std::string& architecture) noexcept;
 
 }  // namespace croton::runtime

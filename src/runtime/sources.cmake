@@ -2,16 +2,17 @@ set(SOURCES
   devices.cpp
   support/cache.cpp support/configured_cache.cpp support/library.cpp support/search_folders.cpp
   device/device.cpp device/device_split.cpp
-  cpu/compiler.cpp cpu/device.cpp cpu/kernels.cpp cpu/threads.cpp
+  cpu/compiler.cpp cpu/device.cpp cpu/kernels.cpp
+  cpu/threads/threads.cpp
   cpu/blas/blas.cpp cpu/blas/few_rows.cpp cpu/blas/openblas.cpp
   cpu/dnn/dnn.cpp cpu/dnn/dnn_copy.cpp cpu/dnn/dnn_library.cpp cpu/dnn/dnn_prepared.cpp cpu/dnn/dnn_problem.cpp
-  cuda/compiler.cpp cuda/context.cpp cuda/device.cpp cuda/driver.cpp cuda/graph.cpp cuda/kernels.cpp cuda/launch.cpp
-    cuda/memory.cpp cuda/module.cpp cuda/nvtx.cpp cuda/peer_copies.cpp cuda/staging.cpp cuda/stream.cpp cuda/target.cpp
-    cuda/transfer.cpp cuda/uploads.cpp
-  cuda/libraries/blaslt.cpp cuda/libraries/dnn.cpp cuda/libraries/dnn_form.cpp cuda/libraries/found_library.cpp
-    cuda/libraries/nvrtc.cpp cuda/libraries/toolkit.cpp
-  cuda/inspect/cubin.cpp cuda/inspect/dump.cpp cuda/inspect/facts.cpp cuda/inspect/nvdisasm.cpp cuda/inspect/program.cpp
-    cuda/inspect/sass.cpp
+  cuda/compiler.cpp cuda/device.cpp cuda/dump.cpp cuda/graph.cpp cuda/kernels.cpp cuda/launch.cpp cuda/module.cpp
+    cuda/nvtx.cpp cuda/peer_copies.cpp cuda/target.cpp cuda/uploads.cpp
+  cuda/toolkit/found_library.cpp cuda/toolkit/toolkit.cpp
+  cuda/driver/context.cpp cuda/driver/driver.cpp cuda/driver/memory.cpp cuda/driver/staging.cpp cuda/driver/stream.cpp
+    cuda/driver/transfer.cpp
+  cuda/libraries/blaslt.cpp cuda/libraries/dnn.cpp cuda/libraries/dnn_form.cpp cuda/libraries/nvrtc.cpp
+  cuda/inspect/cubin.cpp cuda/inspect/facts.cpp cuda/inspect/nvdisasm.cpp cuda/inspect/program.cpp cuda/inspect/sass.cpp
   simulator/callbacks.cpp simulator/checks.cpp simulator/compiler.cpp simulator/cuda_text.cpp simulator/device.cpp
     simulator/fiber.cpp simulator/kernels.cpp simulator/launch.cpp simulator/memory.cpp simulator/order.cpp
     simulator/report.cpp simulator/shadow.cpp simulator/threads.cpp

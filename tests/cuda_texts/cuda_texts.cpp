@@ -34,7 +34,7 @@
 #include "codegen/emit.hpp"
 #include "runtime/cuda/inspect/facts.hpp"
 #include "runtime/cuda/libraries/nvrtc.hpp"
-#include "runtime/cuda/libraries/toolkit.hpp"
+#include "runtime/cuda/toolkit/toolkit.hpp"
 
 namespace {
 

@@ -98,7 +98,7 @@ std::string summary(const Report& report) {
   const auto silent = c.silent_rules();
   if (!silent.empty()) text += fmt::format("rules that never fired\n  {}\n", fmt::join(silent, ", "));
   text += "kernels and steps, with the number of graphs\n" + counts(c.kernels);
-  text += "what strides and sizes made of them, with the number of texts\n" + counts(c.variants);
+  text += "variants by strides and sizes, with the number of texts\n" + counts(c.variants);
   text +=
       fmt::format("{} launches of kernels, {} products by a library\n", report.tally.kernels, report.tally.products);
   text += "milliseconds of the processor for a graph\n";

@@ -140,7 +140,7 @@ TEST_CASE("error texts", "[errors]") {
   for (const auto& [group, text] : found) {
     const std::filesystem::path path = std::filesystem::path(test::source_folder()) / "tests/errors" / (group + ".txt");
     if (update != nullptr && std::string_view(update) == "1") std::ofstream(path) << text;
-    INFO(path.string() << " (CROTON_UPDATE_EXPECTED=1 writes it anew)");
+    INFO(path.string() << " (CROTON_UPDATE_EXPECTED=1 writes it again)");
     CHECK(test::get_file(path) == text);
   }
 }

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/cuda/driver_types.hpp"
+#include "runtime/cuda/driver/driver_types.hpp"
 
 namespace fake_cuda {
 

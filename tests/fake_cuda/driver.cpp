@@ -1054,5 +1054,5 @@ ENTRY(cuGraphDestroy, GraphHandle graph)
 
 // The table of src/ and these functions have the same types.
 #define CROTON_CUDA_ENTRY(name, symbol, ...) static_assert(std::is_same_v<decltype(symbol), Result(__VA_ARGS__)>);
-#include "runtime/cuda/driver_entries.def"
+#include "runtime/cuda/driver/driver_entries.def"
 #undef CROTON_CUDA_ENTRY

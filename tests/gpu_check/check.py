@@ -22,7 +22,7 @@ from refusals import Refusals  # unittest finds these by their names
 from resumed import Hangs, Resumed
 
 FAKE = os.path.join(BUILD, "fake_cuda")
-CACHE = "cache_dir=" + os.path.join(BUILD, "test_cache")
+CACHE = "cache_dir=" + os.path.join(BUILD, "test_cache", "croton")
 SIMULATED = ["--flags", "cuda_simulator=1," + CACHE]
 DRIVER = ["--flags", f"cuda_driver={FAKE}/libcroton_fake_cuda.so,cuda_root={FAKE},{CACHE}"]
 RUNNER = {"FAKE_CUDA_RUNNER": os.path.join(FAKE, "libcroton_fake_runner.so")}
@@ -160,7 +160,7 @@ class Faults(Check):
         status, records, page, _ = self.check("suite", "--build", self.build(), "--tests", "stand_in")
         self.assertEqual(status, 1)
         states = {"good, with a comma": "passed", "crashes once": "passed", "wrong": "failed",
-                  "loses the device": "passed", "behind it": "passed", "crashes": "failed", "last": "passed"}
+                  "loses the device": "passed", "after it": "passed", "crashes": "failed", "last": "passed"}
         self.assertEqual(self.states(records, "suite"), {"stand_in: " + name: state for name, state in states.items()})
         self.assertIn("test.cpp:7: a == b (1 == 2)", page)
         self.assertNotIn("/machine/folder", page)
@@ -242,7 +242,7 @@ class Faults(Check):
             time.sleep(0.05)
             if not running():
                 break
-        self.assertFalse(running(), "what a program started runs on")
+        self.assertFalse(running(), "a child of the program still runs")
 
     def test_without_time_everything_is_named_as_not_reached(self):
         status, records, _, said = self.check("smoke", "--build", self.build(), "--limit", "0.1")

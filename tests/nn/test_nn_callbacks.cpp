@@ -220,7 +220,7 @@ TEST_CASE("C5.8: callbacks hear of the begin and the end of training, epochs and
   nothing.on_train_end(none, empty);
 }
 
-TEST_CASE("C5.8: EarlyStopping waits for as many epochs as it was told") {
+TEST_CASE("C5.8: EarlyStopping waits for `patience` epochs") {
   const std::vector<double> worse{1, 2, 3, 4, 5, 6}, better{6, 5, 4, 3, 2, 1};
   CHECK(epochs_of({.patience = 0}, worse) == 2);
   CHECK(epochs_of({.patience = 1}, worse) == 2);
@@ -529,7 +529,7 @@ TEST_CASE("C5.8: TensorBoard writes curves of training and validation") {
   CHECK_THROWS_AS(nowhere.on_train_begin(none), croton::FileError);
 }
 
-TEST_CASE("TerminateOnNaN ends the training behind the batch") {
+TEST_CASE("TerminateOnNaN ends the training after the batch") {
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     Array inputs = x.copy();
     inputs.at<float>(5, 0) = bad;

@@ -456,7 +456,7 @@ TEST_CASE("no more is fetched ahead than was asked for, and all of it") {
   }
 }
 
-TEST_CASE("what is raised on the thread is raised where batches are read, behind those before it") {
+TEST_CASE("an error of the thread is raised where batches are read, after the earlier batches") {
   const auto fault = [](std::int64_t i) {
     if (i == 3) throw croton::FileError("the disk is gone");
   };

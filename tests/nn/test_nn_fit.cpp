@@ -241,7 +241,7 @@ TEST_CASE("C2.1, C2.3, C2.4, C2.5, C2.6: a step of training written out", "[nn]"
   }
 }
 
-TEST_CASE("C5.7: metrics begin anew in each epoch", "[nn]") {
+TEST_CASE("C5.7: metrics are reset in each epoch", "[nn]") {
   const Array x = numbers({96, 5}, 4), y = classes_of(x);
   nn::Sequential model = small_model();
   model.compile({.loss = "sparse_categorical_crossentropy",
@@ -577,7 +577,7 @@ TEST_CASE("regularisers add to the loss, and to the gradients", "[nn]") {
   CHECK(model.get_weights()[0].as_double(0) == Approx(1 - 0.1 * (0.5 + 2 * 0.25)));
 }
 
-TEST_CASE("what fit refuses", "[nn]") {
+TEST_CASE("fit rejects wrong arguments", "[nn]") {
   const Array x = numbers({10, 5}, 1), y = classes_of(x);
   nn::Sequential model = small_model();
   CHECK(contains(message_of([&] { model.fit(x, y, quiet); }), "compile"));
@@ -677,7 +677,7 @@ TEST_CASE("a dataset is predicted batch by batch", "[nn]") {
                  "batches give rows of (3, 2) and of (4, 2)"));
 }
 
-TEST_CASE("validation reads some batches, and not behind each epoch", "[nn]") {
+TEST_CASE("validation reads some batches, and does not run after each epoch", "[nn]") {
   const Array x = numbers({40, 5}, 1), y = classes_of(x);
   const nn::Dataset data = nn::Dataset::from_arrays(x, y, {.batch_size = 8});
   nn::Sequential model = small_model();

@@ -101,7 +101,7 @@ TEST_CASE("a Dense layer and its batch normalisation are one product outside tra
   check_folds({nn::Dense(7, {.input_shape = {3, 5}}), nn::BatchNormalization()}, {2, 3, 5});
 }
 
-TEST_CASE("behind a convolution with folded filters stand one sum and the activation", "[nn]") {
+TEST_CASE("a convolution with folded filters is followed by one sum and the activation", "[nn]") {
   const nn::Sequential model{nn::Conv2D(16, 3, {.input_shape = {9, 9, 6}}), nn::BatchNormalization(),
                              nn::ActivationLayer("relu")};
   const auto contraction = [&](const std::string& flags) {

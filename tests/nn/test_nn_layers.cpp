@@ -440,7 +440,7 @@ TEST_CASE("masks of sequences that are joined, reversed and averaged", "[nn]") {
 
 // ---- batch normalisation ----
 
-TEST_CASE("running averages follow the batches, and stand in for them outside training", "[nn]") {
+TEST_CASE("running averages follow the batches, and replace their averages outside training", "[nn]") {
   const std::string flags = GENERATE(from_range(settings()));
   CAPTURE(flags);
   const ct::change_flags scope(flags);
@@ -1085,7 +1085,7 @@ TEST_CASE("Bidirectional of a layer is that of a function that makes it", "[nn]"
 
 // ---- rejected arguments ----
 
-TEST_CASE("what layers are told wrongly is named, with what they take", "[nn]") {
+TEST_CASE("wrong options of layers raise errors that name them and the accepted ones", "[nn]") {
   struct Refusal {
     std::function<void()> make;
     std::string message;
@@ -1310,7 +1310,7 @@ TEST_CASE("messages of layers name the line that made them", "[nn]") {
         here(line) + "a (Conv2D): takes images of 2 axes and channels, but (2,)");
 }
 
-TEST_CASE("what layers compute comes from the layer and its line", "[nn]") {
+TEST_CASE("the ops of a layer have its name and line", "[nn]") {
   const std::string flags = GENERATE(from_range(backends()));
   CAPTURE(flags);
   const ct::change_flags scope(flags);

@@ -252,7 +252,7 @@ TEST_CASE("losses of no samples are 0", "[nn]") {
   for (std::size_t i = 6; i < 9; ++i) CHECK(results[i].shape() == ct::Sizes{0});
 }
 
-TEST_CASE("C2.3, C5.7: cross-entropies behind a softmax or sigmoid, and from_logits, are computed from its logits",
+TEST_CASE("C2.3, C5.7: cross-entropies after a softmax or sigmoid, and with from_logits, are computed from logits",
           "[nn]") {
   const std::string mode = GENERATE(from_range(backends()));
   const DType dtype = GENERATE(DType::float32, DType::float16);
@@ -424,7 +424,7 @@ TEST_CASE("C2.4: the average losses of replicas add up to that of the batch", "[
   CHECK(sums[0].item<float>() == Approx(sums[1].item<float>()).epsilon(1e-6));
 }
 
-TEST_CASE("C2.4: what an average loss takes", "[nn]") {
+TEST_CASE("C2.4: arguments of an average loss", "[nn]") {
   const Variable v = ct::vector("v");
   const Variable loss = nn::compute_average_loss(v, {.global_batch_size = 8});
   CHECK(run("mode=run", {{v, Array{1.f, 2.f, 5.f}}}, {loss})[0].item<float>() == 1);

@@ -232,7 +232,7 @@ TEST_CASE("C2.5 C2.6 C2.7 a step of one's own, summed over shards, learns what o
   CHECK(largest_difference(model.get_weights(), one.weights) < 1e-6);
 }
 
-TEST_CASE("C2.4 C2.8 what shards give is reduced by elements, or over their rows") {
+TEST_CASE("C2.4 C2.8 results of shards are reduced by elements, or over their rows") {
   const ct::change_flags flags{host.flag};
   const nn::MirroredStrategy strategy({"cpu", "cpu1"}, {.shards = 3, .main_device = "cpu1"});
   const auto x = ct::matrix("x"), w = ct::scalar("w");
@@ -371,7 +371,7 @@ TEST_CASE("a sample draws the numbers of its place in the whole batch") {
   CHECK_FALSE(two.slice(0, 0, 4).same_bits(two.slice(0, 4, 8)));
 }
 
-TEST_CASE("a step sends each device its rows, and gradients in buckets; no weight is sent behind the first one") {
+TEST_CASE("a step sends each device its rows, and gradients in buckets; no weight is sent after the first one") {
   const Machine machine = GENERATE(from_range(machines()));
   const ct::change_flags flags{machine.flag};
   const Array x = numbers({8, 6}, 7), y = classes_of(x, 3);
@@ -480,7 +480,7 @@ TEST_CASE("gradients of last layers are sent while those of first ones are compu
   CHECK(sent("first/kernel") > product);
 }
 
-TEST_CASE("what goes wrong in one shard goes wrong alike on all devices") {
+TEST_CASE("a fault in one shard has the same effect on all devices") {
   const ct::change_flags flags{host.flag};
   const Array x = numbers({8, 6}, 7), y = classes_of(x, 3);
   const auto train = [&](const std::vector<std::string>& devices, float spoilt) {

@@ -10,7 +10,7 @@ using ct::DType;
 using ct::Variable;
 using Variables = std::vector<Variable>;
 
-TEST_CASE("what made a variable, and the same again") {
+TEST_CASE("the application that made a variable can be applied again") {
   const auto x = ct::matrix("x");
   CHECK_FALSE(ct::application(x));
   CHECK_FALSE(ct::application(ct::constant(1.f)));
@@ -49,7 +49,7 @@ TEST_CASE("a loop made again computes the same and has gradients") {
   CHECK(r[2].as_double(0) != 0);
 }
 
-TEST_CASE("what cannot be written down, and texts that are no applications") {
+TEST_CASE("some applications have no text, and some texts are no applications") {
   const auto x = ct::vector("x");
   const ct::HostOp op(
       {.name = "own",
@@ -68,7 +68,7 @@ TEST_CASE("what cannot be written down, and texts that are no applications") {
   CHECK_THROWS_AS(ct::apply_again({.op = "loop", .inputs = {x}, .body = ct::LoopBody{}}), ct::Error);
 }
 
-TEST_CASE("equal computations, over inputs that stand for each other") {
+TEST_CASE("equal computations, over inputs that correspond to each other") {
   const auto x = ct::vector("x"), y = ct::vector("y");
   CHECK(ct::equal_computations({ct::exp(x) + 1.f}, {ct::exp(x) + 1.f}));
   CHECK_FALSE(ct::equal_computations({ct::exp(x) + 1.f}, {ct::exp(x) + 2.f}));

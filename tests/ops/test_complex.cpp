@@ -207,7 +207,7 @@ TEST_CASE("elementwise ops of complex numbers, compiled", "[ops]") {
   }
 }
 
-TEST_CASE("complex operands beside real ones", "[ops]") {
+TEST_CASE("complex operands together with real ones", "[ops]") {
   const std::string mode = GENERATE(from_range(backends()));
   const DType other =
       GENERATE(DType::bool_, DType::int8, DType::int32, DType::uint64, DType::float16, DType::float32, DType::float64);
@@ -228,7 +228,7 @@ TEST_CASE("complex operands beside real ones", "[ops]") {
   CHECK(r[5].equals(complexes({{1, 1}, {0, 0}, {1, 1}}, r[5].dtype())));
 }
 
-TEST_CASE("a complex number is made of parts and taken apart", "[ops]") {
+TEST_CASE("a complex number is made of its parts and split into them", "[ops]") {
   const std::string mode = GENERATE(from_range(backends()));
   CAPTURE(mode);
   const auto x = ct::fvector("x"), y = ct::fvector("y");
@@ -562,7 +562,7 @@ TEST_CASE("derivatives on branch cuts are those of the side that the sign of a z
   }
 }
 
-TEST_CASE("complex quotients of the largest numbers, and arctanh beside 1", "[ops]") {
+TEST_CASE("complex quotients of the largest numbers, and arctanh near 1", "[ops]") {
   const std::string mode = GENERATE(from_range(backends()));
   CAPTURE(mode);
   for (const DType dtype : complex_dtypes) {
@@ -763,7 +763,7 @@ TEST_CASE("gradients of running products, sinc and float_power of complex number
   CHECK(grad_error([](const Inputs& x) { return ct::float_power(x[0], 1.5); }, {points}) < 1e-5);
 }
 
-TEST_CASE("what has no meaning for complex numbers is refused", "[ops]") {
+TEST_CASE("operations without a meaning for complex numbers are rejected", "[ops]") {
   const auto z = ct::cvector("z");
   const auto refused = [](auto f) {
     CHECK_THROWS_AS(f(), ct::TypeError);

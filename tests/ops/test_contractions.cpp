@@ -192,5 +192,5 @@ TEST_CASE("gradients of parameters leave their updates to the launch that makes 
   const auto kernels = f.kernels("cpu");
   const auto contracts = std::ranges::count_if(kernels, [](const auto& k) { return k.name.starts_with("contract"); });
   CHECK(contracts == 2);
-  CHECK_THAT(f.plan(), contains("in place of b1"));
+  CHECK_THAT(f.plan(), contains("in the memory of b1"));
 }

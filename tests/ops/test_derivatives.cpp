@@ -302,7 +302,7 @@ TEST_CASE("vectorize is the expression for each of a batch", "[ops]") {
   }
 }
 
-TEST_CASE("what vectorize refuses, and what it gives for the rest", "[ops]") {
+TEST_CASE("vectorize rejects some inputs, and takes the others", "[ops]") {
   const Variable x = input(1, "x"), many = input(2, "many"), n = ct::lscalar("n"), ns = ct::lvector("ns");
   CHECK_THROWS_AS(ct::vectorize({x}, {{x, x}}), ct::TypeError);
   CHECK_THROWS_AS(ct::vectorize({x}, {{x, ct::fmatrix("f")}}), ct::TypeError);
@@ -424,7 +424,7 @@ TEST_CASE("a rule says of one input that it has no gradient", "[ops]") {
   CHECK_FALSE(both[1].defined());
 }
 
-TEST_CASE("known gradients, and what stands for none", "[ops]") {
+TEST_CASE("known gradients, and values for missing ones", "[ops]") {
   const std::string mode = GENERATE("mode=run", "mode=reference");
   const Variable x = ct::dscalar("x"), y = ct::sqr(x), z = y * 3, w = ct::dvector("w");
   const auto value = [&](const Variable& g) { return compile(mode, {x}, {g})(2.0)[0].item<double>(); };

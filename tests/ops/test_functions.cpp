@@ -286,7 +286,7 @@ TEST_CASE("spacing is the distance to the next number outwards", "[ops]") {
   CHECK(compile(mode, {i}, {ct::spacing(i)})(Array{3, -1})[0].equals(Array{0x1p-51, -0x1p-52}));
 }
 
-TEST_CASE("what is fused is rounded before its neighbours are looked for", "[ops]") {
+TEST_CASE("fused values are rounded before their neighbouring numbers are computed", "[ops]") {
   const std::string mode = GENERATE(from_range(backends()));
   CAPTURE(mode);
   const auto h = ct::vector("h", DType::float16), s = ct::scalar("s", DType::float16);

@@ -59,7 +59,7 @@ TEST_CASE("an extreme of nothing is an error, also where there is no result", "[
   }
 }
 
-TEST_CASE("the reference of softmax keeps the last digits beside large numbers", "[ops]") {
+TEST_CASE("the reference of softmax keeps the last digits next to large numbers", "[ops]") {
   const std::string mode = GENERATE(from_range(backends()));
   const Variable x = ct::dvector("x");
   const auto f = compile(mode, {x}, {ct::nnet::softmax(x)});
@@ -103,7 +103,7 @@ TEST_CASE("constants of a product do not become infinite or 0", "[ops]") {
   CHECK(results[1].as_double(2) == Approx(9e-30).epsilon(1e-6));
 }
 
-TEST_CASE("kernels are the same wherever inputs lie", "[ops]") {
+TEST_CASE("kernels are the same wherever inputs are", "[ops]") {
   // 16-bit numbers are rounded at the ends of kernels, so that different kernels would give different bits.
   const Variable x = ct::matrix("x", DType::bfloat16);
   const Variable part = x[ct::slice(31, 9, -2)];
@@ -185,7 +185,7 @@ TEST_CASE("sizes, steps and positions that are known when called are as bad as t
   CHECK_THROWS_WITH(compile(mode, {v}, {ct::topk(v, 9)})(four), Catch::Contains("as many elements as are requested"));
 }
 
-TEST_CASE("what broadcasts in the value is summed in the gradient", "[ops]") {
+TEST_CASE("axes that broadcast in the value are summed in the gradient", "[ops]") {
   const std::string mode = GENERATE(from_range(backends()));
   CAPTURE(mode);
   const auto row = ct::variable({DType::float64, {1, ct::unknown_size}}, "row");

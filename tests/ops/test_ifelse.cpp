@@ -260,7 +260,7 @@ TEST_CASE("results whose size only the side that is taken finds", "[ifelse]") {
   }
 }
 
-TEST_CASE("sizes in a branch that each computation may find anew are refused", "[ifelse]") {
+TEST_CASE("sizes in a branch that may differ each time they are computed are rejected", "[ifelse]") {
   const ct::HostOp coin(
       {.name = "coin",
        .results = [](const Vars& in) { return std::vector<ct::HostOp::Result>{{in[0].dtype(), {in[0].shape(0)}}}; },

@@ -166,7 +166,7 @@ TEST_CASE("arithmetic of integers wraps at the ends of every dtype", "[integers]
         if (wrong++ == 0)
           UNSCOPED_INFO("a = " << static_cast<std::int64_t>(first[i]) << ", b = "
                                << static_cast<std::int64_t>(second[i]) << ": " << static_cast<std::int64_t>(got[i])
-                               << " in place of " << static_cast<std::int64_t>(wanted));
+                               << " instead of " << static_cast<std::int64_t>(wanted));
       }
       INFO(mode << ", " << ct::name_of(dtype) << ", " << cases()[k].name);
       CHECK(wrong == 0);
@@ -219,7 +219,7 @@ TEST_CASE("sums, products and running ones of integers wrap", "[integers]") {
   }
 }
 
-TEST_CASE("what integers wrap to is an index like any other", "[integers]") {
+TEST_CASE("a wrapped integer is an index like any other", "[integers]") {
   const std::string mode = GENERATE(from_range(backends()));
   const Variable table = ct::vector("table"), i = ct::vector("i", DType::int32);
   const auto f = compile(mode, {table, i}, {ct::take(table, i + i, 0)});

@@ -171,7 +171,7 @@ TEST_CASE("products of all small sizes inside loops", "[loops]") {
   }
 }
 
-TEST_CASE("a right matrix that changes from step to step is read anew in each", "[loops]") {
+TEST_CASE("a right matrix that changes from step to step is read again in each", "[loops]") {
   const Variable x = ct::dtensor3("x"), start = ct::dmatrix("start"), w = ct::dmatrix("w");
   const ScanResult scan = ct::scan(
       [&](const Vars& in) {
@@ -258,7 +258,7 @@ TEST_CASE("a loop of one step is what its body does", "[loops]") {
   }
 }
 
-TEST_CASE("what is moved out of loops", "[loops]") {
+TEST_CASE("work is moved out of loops", "[loops]") {
   const Built built = build(layers[2]);
   const Vars gradients = ct::grad(built.loss, built.weights);
   const Array x0 = reals({6, 4, features}, 11);
@@ -373,7 +373,7 @@ TEST_CASE("a loop with a condition to stop is one launch", "[loops]") {
   }
 }
 
-TEST_CASE("sequences are read as they lie", "[loops]") {
+TEST_CASE("sequences are read without copies", "[loops]") {
   const Variable x = ct::dtensor3("x"), w = ct::dmatrix("w"), n = ct::lscalar("n");
   const auto reversed = [](const Variable& v) { return v[ct::slice({}, {}, -1)]; };
   const std::vector<std::pair<std::string, Variable>> views = {
@@ -582,7 +582,7 @@ TEST_CASE("products of sequences are done in front of a loop where that pays", "
     CHECK(f(reals({9, 2, 700}, 31)).only().shape() == Sizes{9, 2, 500});
     CHECK(f.counts().products == 1);
   }
-  SECTION("a layer that only gives back is done behind") {
+  SECTION("a layer that no state reads is computed after the loop") {
     const Variable b = ct::fvector("b");
     const ScanResult scan = ct::scan(
         [&](const Vars& in) {
@@ -796,7 +796,7 @@ TEST_CASE("how a GPU runs a loop is chosen by its sizes, and said", "[loops]") {
     };
     CHECK_THAT(how(powers, reals({96, 96}, 1), reals({96, 96}, 2)),
                Contains("one cooperative " + launch_of(8)) &&
-                   Contains(": its rows depend on each other, and a step is long (110592 elements, 1 meeting)"));
+                   Contains(": its rows depend on each other, and a step is long (110592 elements, 1 grid barrier)"));
     CHECK_THAT(how(powers, reals({600, 600}, 1), reals({600, 600}, 2)),
                Contains("a step at a time, as a CUDA graph: its product 600 x 600 x 600 is large"));
     CHECK_THAT(how(layer, reals({4, 60}, 1), reals({60, 60}, 2)),

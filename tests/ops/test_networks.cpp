@@ -544,7 +544,7 @@ TEST_CASE("an ignored row with probabilities of 0 has no gradient", "[networks]"
   CHECK(r[1].equals(Array{{0., 0.}, {-2., 0.}}));
 }
 
-TEST_CASE("what cross-entropies refuse", "[networks]") {
+TEST_CASE("cross-entropies reject wrong arguments", "[networks]") {
   const Variable p = ct::dmatrix("p"), t = ct::dmatrix("t");
   CHECK_THROWS_AS(nnet::categorical_crossentropy(p, t, {.ignore_class = 0}), ct::TypeError);
   CHECK_THROWS_WITH(nnet::binary_crossentropy(p, t, {.ignore_class = 0}),
@@ -705,7 +705,7 @@ TEST_CASE("the gradient of a cross-entropy by its probabilities", "[networks]") 
   CHECK(slope.as_double(5) == 0);
 }
 
-TEST_CASE("a softmax keeps its exponentials where the result goes, if nothing else is read behind them", "[networks]") {
+TEST_CASE("a softmax keeps its exponentials in the memory of the result, if nothing is read after them", "[networks]") {
   const Variable x = ct::matrix("x"), y = ct::matrix("y");
   const auto exponentials = [](const ct::Function& f) {
     const std::string text = f.kernels("cpu").at(0).source;

@@ -594,7 +594,7 @@ TEST_CASE("random numbers are drawn in the kernels that use them", "[random]") {
   for (std::int64_t i = 0; i < 3; ++i) CHECK(noise.at<float>(i, 0) == noise.at<float>(i, 3));
 }
 
-TEST_CASE("what moves and scales random numbers has gradients", "[random]") {
+TEST_CASE("parameters that shift and scale random numbers have gradients", "[random]") {
   RandomStreams streams(8);
   const Variable mean = ct::dvector("mean"), scale = ct::dvector("scale");
   const Variable z = streams.normal(std::nullopt, mean, scale, DType::float64);

@@ -90,7 +90,7 @@ TEST_CASE("steps are recorded in the second call at the same addresses and repla
   }
 }
 
-TEST_CASE("a recording reads what lies at its addresses now", "[loops]") {
+TEST_CASE("a recording reads the present values at its addresses", "[loops]") {
   Layer layer;
   for (const std::string& backend : cuda_backends()) {
     INFO(backend);
@@ -273,7 +273,7 @@ TEST_CASE("a loop inside a loop: the inner one may be recorded", "[loops]") {
   }
 }
 
-TEST_CASE("results of a step that nobody wants, and states that go round", "[loops]") {
+TEST_CASE("unused results of a step, and states in a ring of slots", "[loops]") {
   const Variable x = ct::ftensor3("x"), y = ct::fmatrix("y");
   const SharedVariable u = ct::shared(reals({520, 520}, 1, 0.1), {.name = "u"});
   // y: rows one and three steps ago; only the last outputs are requested, and none of the exponentials.

@@ -691,7 +691,7 @@ TEST_CASE("routines in updates: a call that fails has changed nothing", "[ops]")
   CHECK(s.get_value().equals(Array{1.f, 4.f, 10.f}));
 }
 
-TEST_CASE("what routines refuse names the variable", "[ops]") {
+TEST_CASE("errors of routines name the variable", "[ops]") {
   const auto x = ct::matrix("x");
   CHECK_THROWS_AS(ct::cumsum(x, 2), ct::ValueError);
   CHECK_THROWS_AS(ct::sort(x, -3), ct::ValueError);

@@ -335,7 +335,7 @@ TEST_CASE("checkpoints give what scan gives, and keep less", "[scan]") {
       {x0, reals({}, 2), reals({}, 3)});
 }
 
-TEST_CASE("what checkpoints do not do is refused, and the shortest sequence says how many steps there are", "[scan]") {
+TEST_CASE("scan_checkpoints rejects other arguments, and the shortest sequence gives the number of steps", "[scan]") {
   const Variable x = ct::dvector("x"), y = ct::dvector("y"), h = ct::dscalar("h");
   const auto add = [](const Vars& in) { return Step(in[0] + in[1]); };
   CHECK_THAT(error_of([&] {
@@ -464,7 +464,7 @@ TEST_CASE("shared variables that the steps update", "[scan]") {
   CHECK(said.str() == forgotten);
 }
 
-TEST_CASE("random numbers are drawn anew in each step", "[scan]") {
+TEST_CASE("random numbers are drawn again in each step", "[scan]") {
   std::vector<Array> first;
   for (const std::string& backend : backends()) {
     INFO(backend);
@@ -663,7 +663,7 @@ TEST_CASE("R-operator, Jacobians and batches of loops", "[scan]") {
   }
 }
 
-TEST_CASE("what is outside is computed once, and given to the body", "[scan]") {
+TEST_CASE("values from outside are computed once, and given to the body", "[scan]") {
   const Variable x = ct::dvector("x"), w = ct::dmatrix("w");
   const ScanResult s = ct::scan([&](const Vars& in) { return Step(ct::dot(in[0], ct::exp(w)) + ct::sum(w)); }, {}, {x},
                                 {}, {.n_steps = 3});

@@ -144,7 +144,7 @@ TEST_CASE("known first numbers of Theano's tutorials and tests", "[theano_random
   CHECK(draw(MrgRandomStreams(42).uniform({9}, 0.0, 1.0, f16)).dtype() == f16);
 }
 
-TEST_CASE("truncated numbers lie within two deviations, the good ones first", "[theano_random]") {
+TEST_CASE("truncated numbers are within two deviations, the accepted ones first", "[theano_random]") {
   for (const DType dtype : {f32, f64}) {
     const Array z = ct::function({}, MrgRandomStreams(7).truncated_normal({20001}, 1.0, 0.87962566103423978, dtype))();
     double sum = 0, squares = 0;

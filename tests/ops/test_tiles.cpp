@@ -21,7 +21,7 @@ bool is_tiled(const Compiled& f) {
 
 }  // namespace
 
-TEST_CASE("a matrix beside its transpose, at sizes around a tile", "[ops]") {
+TEST_CASE("a matrix together with its transpose, at sizes around a tile", "[ops]") {
   const std::string mode = GENERATE(from_range(backends()));
   const Variable x = ct::matrix("x"), y = ct::matrix("y");
   const auto f = compile(mode, {x, y}, {ct::transpose(x) - 2 * y});

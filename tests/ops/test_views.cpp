@@ -191,7 +191,7 @@ TEST_CASE("transpose and dimshuffle", "[ops]") {
   CHECK(right);
 }
 
-TEST_CASE("what dimshuffle and transpose refuse", "[ops]") {
+TEST_CASE("dimshuffle and transpose reject wrong axes", "[ops]") {
   const auto x = ct::matrix("x");
   CHECK_THROWS_AS(ct::dimshuffle(x, {0}), ct::TypeError);  // drops an axis of unknown size
   CHECK_THROWS_AS(ct::dimshuffle(x, {0, 0, 1}), ct::TypeError);

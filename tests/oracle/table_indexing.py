@@ -91,7 +91,7 @@ for name, add in {"set_subtensor": False, "inc_subtensor": True}.items():
     row(name, lambda x, i, v, add=add: replaced(x, i, v, add), plain, whole(-5, 4), plain,
         shapes=(((5, ), (5, ), (5, )), ((5, ), (9, ), (9, ))), dtypes=["float64", "int8", "int64"],
         build=lambda f, x, i, v: f(x[i], v), wide=False, ulp=8, absolute=50,
-        why="what repeats adds up, in another order", refusals=[([np.ones(3), np.array([3]),
+        why="repeated elements are added in another order", refusals=[([np.ones(3), np.array([3]),
                                                                   np.ones(1)], call())])
 for name, add in {"set_subtensor": False, "inc_subtensor": True}.items():
     row(name, lambda x, m, v, add=add: replaced(x, m, v, add), plain, only("bool", between(-1, 0), "positions"),

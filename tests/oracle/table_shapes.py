@@ -40,7 +40,7 @@ for n in (1, 2, 3):
     reference = (lambda n: lambda x: x[(None,) * max(n - x.ndim, 0)])(n)
     for shapes in (SCALAR, VECTOR, MATRIX):
         moves(f"atleast_{n}d", reference, shapes, dtypes=["float32", "int8"],
-              differs="new axes stand in front; NumPy's atleast_3d puts some behind" if n == 3 else "")
+              differs="new axes are in front; NumPy's atleast_3d puts some after the others" if n == 3 else "")
 moves("atleast_Nd", lambda x, n, left=True: x[(None, ) * (n - x.ndim)]
       if left else x[(..., ) + (None, ) * (n - x.ndim)], MATRIX, [call(3), call(4, left=False)])
 moves("moveaxis", np.moveaxis, TENSOR3, [call(0, 2), call(-1, 0), call((0, 1), (2, 0))], refusals=[([BAD], call(0, 2))])

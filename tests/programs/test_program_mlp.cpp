@@ -155,7 +155,7 @@ TEST_CASE("C4.6 the compiled step: a fused stable loss, three updates inside of 
   CHECK(count_of(graph, "alpha=-0.10000000149011612, beta=1.0)") == 3);
   std::size_t in_place = 0;
   for (const std::string& line : lines_of(plan)) {
-    if (line.find(" update ") != std::string::npos && line.find(" in place of ") != std::string::npos) ++in_place;
+    if (line.find(" update ") != std::string::npos && line.find(" in the memory of ") != std::string::npos) ++in_place;
   }
   CHECK(in_place == 3);
   // Two relus, two gradients of them, the loss of each row with its gradient, and the mean.

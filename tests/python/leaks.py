@@ -49,5 +49,5 @@ def growth(count, first):
 if __name__ == "__main__":
     count, first = (int(word) for word in (sys.argv[1:] + ["2000", "500"][len(sys.argv) - 1 :]))
     each = growth(count, first)
-    print(f"{count} functions, {each:.0f} bytes each behind the first {first}; at most {MOST_BYTES} are right")
+    print(f"{count} functions, {each:.0f} bytes each after the first {first}; at most {MOST_BYTES} are right")
     sys.exit(each > MOST_BYTES)

@@ -116,7 +116,7 @@ def test_what_is_lent_wrongly():
         def __dlpack__(self, **options):
             raise BufferError("not now")
 
-    with pytest.raises(croton.TypeError, match="__dlpack__ of Broken returned is not an array"):
+    with pytest.raises(croton.TypeError, match="__dlpack__ of Broken is not an array"):
         croton.from_dlpack(Broken())
     with pytest.raises(BufferError, match="not now"):
         croton.from_dlpack(Refuses())
@@ -280,7 +280,7 @@ print("copied")
 """
 
 
-@pytest.mark.skipif(fake_driver() is None, reason="the driver for tests is not beside this package")
+@pytest.mark.skipif(fake_driver() is None, reason="the driver for tests is not next to this package")
 def test_arrays_are_copied_from_a_device():
     done = subprocess.run([sys.executable, "-c", COPY, str(fake_driver())], capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout == "copied\n", done.stdout + done.stderr

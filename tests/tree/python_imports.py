@@ -17,7 +17,7 @@ NATIVE = "croton._croton"  # in C++; it imports nothing of the package when it i
 WITHIN = {
     ("croton.notebook", "html"): "its tables of names take longer to load than all of the package",
     ("croton.theano.python2", "lib2to3"): "Python 3.13 has it no more, and only programs of Python 2 need it",
-    ("croton.theano.python2", "fissix"): "a package that stands in for it, which users may lack",
+    ("croton.theano.python2", "fissix"): "a package that replaces it, which users may lack",
 }
 
 

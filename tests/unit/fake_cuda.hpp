@@ -13,8 +13,8 @@
 #include "catch.hpp"
 #include "fake_cuda/control.hpp"
 #include "folders.hpp"
-#include "runtime/cuda/driver.hpp"
-#include "runtime/cuda/libraries/toolkit.hpp"
+#include "runtime/cuda/driver/driver.hpp"
+#include "runtime/cuda/toolkit/toolkit.hpp"
 
 namespace croton::test {
 

@@ -139,7 +139,7 @@ void check_faults_of_loading(const std::function<void()>& load) {
 
 }  // namespace
 
-TEST_CASE("safetensors: what is saved loads again", "[archive]") {
+TEST_CASE("safetensors: saved arrays load again", "[archive]") {
   const TemporaryFolder folder;
   const fs::path file = folder / "a.safetensors";
   const NamedArrays arrays = all_kinds(DType::complex128);
@@ -167,7 +167,7 @@ TEST_CASE("safetensors: the bytes are those of the format", "[archive]") {
   CHECK(get_file(file) == safetensors(header, bytes(1.f) + bytes(2.f) + std::string("\1\0\1", 3)));
 }
 
-TEST_CASE("safetensors: what others may write", "[archive]") {
+TEST_CASE("safetensors: files that other programs may write", "[archive]") {
   const TemporaryFolder folder;
   const auto load = [&](const std::string& content) {
     put_file(folder / "a", content);
@@ -183,7 +183,7 @@ TEST_CASE("safetensors: what others may write", "[archive]") {
              {{"x\n", Array(1.5f)}, {"b", Array{{true}}}, {"nothing", Array::empty(DType::int64, {4, 0})}});
 }
 
-TEST_CASE("safetensors: what is wrong is named, before memory is asked for", "[archive]") {
+TEST_CASE("safetensors: faults are named before memory is requested", "[archive]") {
   const TemporaryFolder folder;
   const auto message = [&](const std::string& content) {
     put_file(folder / "w.safetensors", content);
@@ -288,7 +288,7 @@ TEST_CASE("safetensors: what is wrong is named, before memory is asked for", "[a
   CHECK_THAT(message_of([&] { load_safetensors(folder.path()); }), contains("is not a regular file"));
 }
 
-TEST_CASE("safetensors: what cannot be saved leaves the file as it was", "[archive]") {
+TEST_CASE("safetensors: a failed save leaves the file unchanged", "[archive]") {
   const TemporaryFolder folder;
   const fs::path file = folder / "a.safetensors";
   const Array one(1.f);
@@ -404,7 +404,7 @@ std::string npy(const std::string& descr, const std::string& shape, const std::s
 
 }  // namespace
 
-TEST_CASE("npz: what is saved loads again", "[archive]") {
+TEST_CASE("npz: saved arrays load again", "[archive]") {
   const TemporaryFolder folder;
   const fs::path file = folder / "a.npz";
   NamedArrays arrays = all_kinds(DType::bfloat16);
@@ -427,7 +427,7 @@ TEST_CASE("npz: stored and deflated members", "[archive]") {
   check_same(load_npz(folder / "a.npz"), {{"a", Array{1.f, 2.f}}, {"b", Array{1.f, 2.f}}});
 }
 
-TEST_CASE("npz: what is wrong is named, before memory is asked for", "[archive]") {
+TEST_CASE("npz: faults are named before memory is requested", "[archive]") {
   const TemporaryFolder folder;
   std::uint64_t asked = 0;
   const auto message = [&](const std::string& content) {
@@ -491,7 +491,7 @@ TEST_CASE("npz: what is wrong is named, before memory is asked for", "[archive]"
   for (std::size_t size = 0; size < whole.size(); ++size) message(whole.substr(0, size));
 }
 
-TEST_CASE("npz: what cannot be saved leaves the file as it was", "[archive]") {
+TEST_CASE("npz: a failed save leaves the file unchanged", "[archive]") {
   const TemporaryFolder folder;
   const fs::path file = folder / "a.npz";
   const Array one(1.f);

@@ -12,7 +12,7 @@
 #include "runtime/cpu/blas/blas.hpp"
 #include "runtime/cpu/blas/few_rows.hpp"
 #include "runtime/cpu/dnn/dnn.hpp"
-#include "runtime/cpu/threads.hpp"
+#include "runtime/cpu/threads/threads.hpp"
 
 #include <croton/error.hpp>
 

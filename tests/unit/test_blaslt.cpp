@@ -11,7 +11,7 @@
 
 #include "contains.hpp"
 #include "fake_cuda.hpp"
-#include "runtime/cuda/transfer.hpp"
+#include "runtime/cuda/driver/transfer.hpp"
 #include "temporary_folder.hpp"
 
 using namespace croton;

@@ -107,7 +107,7 @@ TEST_CASE("a cache key tells its parts apart", "[cache]") {
   CHECK(key({{"source", "x + 1"}, {"target", "sm_90"}}) == "3effa16ce9ce924668a11e39fcd59ef3");
 }
 
-TEST_CASE("what was stored is found, also by a second cache", "[cache]") {
+TEST_CASE("stored entries are found, also by a second cache", "[cache]") {
   CacheFixture fixture;
   CHECK_FALSE(fixture.cache.find(digest_of(1)).has_value());
   fixture.cache.store(digest_of(1), payload_of(1));

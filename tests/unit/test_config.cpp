@@ -122,7 +122,7 @@ TEST_CASE("code sets flags, in usual forms", "[config]") {
   CHECK(base::config().float_x() == croton::DType::float16);
 }
 
-TEST_CASE("wrong names and values are told what would be right", "[config]") {
+TEST_CASE("errors about wrong names and values propose right ones", "[config]") {
   CHECK(message([] { flag("floatx"); }) == "flag: there is no flag \"floatx\"; the nearest is \"floatX\"");
   CHECK(message([] { set_flag("devise", "cpu"); }) ==
         "set_flag: there is no flag \"devise\"; the nearest is \"device\"");
@@ -173,7 +173,7 @@ TEST_CASE("scopes change flags for their thread and time", "[config]") {
   CHECK(flag("device") == before);
 }
 
-TEST_CASE("what code sets within a scope shows after it", "[config]") {
+TEST_CASE("flags that code sets within a scope keep their value after it", "[config]") {
   const Restored optimizer("optimizer"), threads("threads");
   {
     const change_flags scope("optimizer=none");
@@ -225,7 +225,7 @@ TEST_CASE("threads read flags while one sets them", "[config]") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("lists of flags are taken apart", "[config]") {
+TEST_CASE("lists of flags are split", "[config]") {
   CHECK(as_text(
             base::parse_flag_list(" device = cuda0 , floatX=float64,,print='graph,plan' , cache_dir=\"/a=b\",", "X")) ==
         "device=cuda0 (X)\nfloatX=float64 (X)\nprint=graph,plan (X)\ncache_dir=/a=b (X)\n");
@@ -238,7 +238,7 @@ TEST_CASE("lists of flags are taken apart", "[config]") {
   CHECK_THAT(message([] { base::parse_flag_list("print='graph' plan", "X"); }), contains("\"plan\" is not"));
 }
 
-TEST_CASE("lines of a file are taken apart", "[config]") {
+TEST_CASE("lines of a file are split", "[config]") {
   const std::string text =
       "# mine\r\n"
       "device = cpu\r\n"

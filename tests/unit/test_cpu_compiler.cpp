@@ -13,7 +13,7 @@
 #include "contains.hpp"
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/cpu/kernels.hpp"
-#include "runtime/cpu/threads.hpp"
+#include "runtime/cpu/threads/threads.hpp"
 
 using croton::runtime::cpu::CompileOptions;
 using croton::runtime::cpu::Compiler;
@@ -117,7 +117,7 @@ TEST_CASE("a text that does not compile is shown with its lines", "[cpu_compiler
   CHECK(message.find("line_24") == std::string::npos);
 }
 
-TEST_CASE("a prelude is parsed once, and texts behind it compile as without it", "[cpu_compiler]") {
+TEST_CASE("a prelude is parsed once, and texts after it compile as without it", "[cpu_compiler]") {
   Compiler& compiler = Compiler::instance();
   const std::string prelude =
       "#define TWICE(x) (2 * (x))\nnamespace ct {\ntemplate <typename T>\nstruct Pair { T a, b; };\n"

@@ -18,12 +18,12 @@
 
 #include "contains.hpp"
 #include "fake_cuda.hpp"
-#include "runtime/cuda/context.hpp"
+#include "runtime/cuda/driver/context.hpp"
+#include "runtime/cuda/driver/staging.hpp"
+#include "runtime/cuda/driver/stream.hpp"
+#include "runtime/cuda/driver/transfer.hpp"
 #include "runtime/cuda/module.hpp"
-#include "runtime/cuda/staging.hpp"
-#include "runtime/cuda/stream.hpp"
 #include "runtime/cuda/target.hpp"
-#include "runtime/cuda/transfer.hpp"
 #include "temporary_folder.hpp"
 
 using namespace croton;
@@ -170,7 +170,7 @@ TEST_CASE("a device of the process is opened once", "[cuda]") {
 
 // ---- memory and copies ----
 
-TEST_CASE("what is copied in comes out, in pieces and in order", "[cuda]") {
+TEST_CASE("copied data come back, in pieces and in order", "[cuda]") {
   FakeCuda fake;
   fake.set("delay", GENERATE(0, 1));
   const auto n = GENERATE(std::size_t{1}, std::size_t{1000}, Staging::slot_bytes / 4, Staging::slot_bytes / 4 + 1,
@@ -569,7 +569,7 @@ TEST_CASE("a kernel that follows a wild address loses the device", "[cuda]") {
   CHECK(fake.live("contexts") == 0);
 }
 
-TEST_CASE("what is compiled for a chip", "[cuda]") {
+TEST_CASE("the target of a compilation for a chip", "[cuda]") {
   const std::vector<std::string> known{"sm_75", "sm_80", "sm_90", "sm_100"};
   const auto target = [&](int major, int minor) {
     return choose_target({.name = "chip", .pci_id = "", .major = major, .minor = minor}, known);

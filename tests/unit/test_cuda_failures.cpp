@@ -14,12 +14,12 @@
 
 #include "contains.hpp"
 #include "fake_cuda.hpp"
-#include "runtime/cuda/context.hpp"
+#include "runtime/cuda/driver/context.hpp"
+#include "runtime/cuda/driver/staging.hpp"
+#include "runtime/cuda/driver/stream.hpp"
+#include "runtime/cuda/driver/transfer.hpp"
 #include "runtime/cuda/graph.hpp"
 #include "runtime/cuda/module.hpp"
-#include "runtime/cuda/staging.hpp"
-#include "runtime/cuda/stream.hpp"
-#include "runtime/cuda/transfer.hpp"
 
 using namespace croton;
 using namespace croton::runtime::cuda;
@@ -37,7 +37,7 @@ struct EntryName {
 const std::vector<EntryName>& all_entries() {
   static const std::vector<EntryName> all{
 #define CROTON_CUDA_ENTRY(name, symbol, ...) {#name, #symbol},
-#include "runtime/cuda/driver_entries.def"
+#include "runtime/cuda/driver/driver_entries.def"
 #undef CROTON_CUDA_ENTRY
   };
   return all;
@@ -265,7 +265,7 @@ TEST_CASE("errors that the driver cannot name have their number", "[cuda]") {
              contains("cuStreamCreate (train.py:7) failed on cuda0 (Fake GPU): error 803; libcuda and the kernel's"));
 }
 
-TEST_CASE("an error while out of memory is told does not hide it", "[cuda]") {
+TEST_CASE("an error while an out-of-memory message is made does not hide it", "[cuda]") {
   FakeCuda fake;
   const auto context = Context::open(0);
   const Stream stream(context);

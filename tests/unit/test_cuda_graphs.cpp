@@ -142,7 +142,7 @@ TEST_CASE("recordings that are not used again do not go on", "[cuda]") {
   CHECK(gpus.cuda().faults() == "");
 }
 
-TEST_CASE("what cannot be captured runs as before", "[cuda]") {
+TEST_CASE("work that cannot be captured runs as before", "[cuda]") {
   const auto entry = GENERATE(std::string("cuStreamBeginCapture_v2"), std::string("cuStreamEndCapture"),
                               std::string("cuGraphInstantiateWithFlags"), std::string("cuLaunchKernel"),
                               std::string("cublasLtMatmul"), std::string("cuStreamCreate"));

@@ -16,8 +16,8 @@
 #include "convolutions.hpp"
 #include "fake_cuda.hpp"
 #include "machines.hpp"
+#include "runtime/cuda/driver/transfer.hpp"
 #include "runtime/cuda/libraries/dnn_form.hpp"
-#include "runtime/cuda/transfer.hpp"
 #include "temporary_folder.hpp"
 
 using namespace croton;
@@ -236,7 +236,7 @@ TEST_CASE("convolutions with any numbers are right or refused", "[dnn]") {
   CHECK(fake.faults() == "");
 }
 
-TEST_CASE("arrays are taken as they lie where the library can, and copied where not", "[dnn]") {
+TEST_CASE("arrays are passed without a copy where the library takes their layout", "[dnn]") {
   Convolution c = make(2, 6, 3, 1, 1, 1, 1);
   CHECK(copies(c) == 0);
   CHECK_FALSE(form_of(c).channels_last);

@@ -45,7 +45,7 @@ struct Logging {
 
 }  // namespace
 
-TEST_CASE("what was sent is told in terms of the call that sent it") {
+TEST_CASE("transfers are listed by the names of the call that made them") {
   const ct::change_flags two{"cuda_simulator=2"};
   const auto x = ct::vector("x");
   const auto w = ct::shared(Array{1.f, 2.f}, {.name = "w"});
@@ -258,7 +258,7 @@ TEST_CASE("numbers of other dtypes, empty and strided arguments on devices") {
   }
 }
 
-TEST_CASE("what cannot be had raises before anything has changed") {
+TEST_CASE("a failed allocation raises before anything has changed") {
   const ct::change_flags two{"cuda_simulator=2"};
   const auto n = ct::lscalar("n");
   const auto w = ct::shared(Array{1.f, 2.f}, {.name = "w", .target = "cuda0"});

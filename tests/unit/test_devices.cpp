@@ -213,7 +213,7 @@ TEST_CASE("use() makes a device the default for what comes later") {
   CHECK(ct::flag("device") == device);
 }
 
-TEST_CASE("device scopes nest; the innermost counts; what was built outside is free") {
+TEST_CASE("device scopes nest; the innermost applies; ops built outside have no fixed device") {
   const Machine machine(GENERATE(from_range(Machine::gpus())));
   const auto a = ct::matrix("a"), b = ct::matrix("b");
   ct::Variable left, right, sum;
@@ -341,7 +341,7 @@ TEST_CASE("updates: a pinned variable's new value goes home, another's home move
       ct::function({}, ct::OutputList{std::vector<ct::Out>{}}, {.updates = {{pinned, pinned + 1}}});
   there();
   CHECK(there.transfers().empty());
-  CHECK_THAT(there.plan(), contains("in place of"));
+  CHECK_THAT(there.plan(), contains("in the memory of"));
   CHECK(values(pinned.get_value()) == std::vector<double>{5, 9});
 }
 
@@ -371,7 +371,7 @@ TEST_CASE("use() says which device that is") {
   CHECK(said.str() == "Mapped name None to device cuda0: simulated GPU (simulated)\n");
 }
 
-TEST_CASE("sizes may depend on a number that lies on a device") {
+TEST_CASE("sizes may depend on a number that is on a device") {
   const Machine machine(GENERATE(from_range(Machine::all())));
   const auto n = ct::shared(Array(std::int64_t{3}), {.name = "n", .target = machine.first});
   const ct::Function f = ct::function({}, ct::arange(n) * 2, {.updates = {{n, n + 1}}});
@@ -472,7 +472,8 @@ MatrixProduct product_of(void* a, void* b, void* c) {
 }  // namespace
 
 TEST_CASE("products on a simulated device are checked: bounds, what nobody wrote, what overlaps") {
-  auto& device = croton::runtime::device_at(257, true);
+  auto& device =
+      croton::runtime::device_at(croton::base::parse_device("cuda0").place(), croton::runtime::Gpus::simulated);
   const auto a = put(device, 12), b = put(device, 20), c = put(device, 15, false);
   MatrixProduct p = product_of(a.get(), b.get(), c.get());
   device.gemm(p);

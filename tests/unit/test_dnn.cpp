@@ -21,7 +21,7 @@
 #include "catch.hpp"
 #include "runtime/cpu/dnn/dnn.hpp"
 #include "runtime/cpu/dnn/dnn_problem.hpp"
-#include "runtime/cpu/threads.hpp"
+#include "runtime/cpu/threads/threads.hpp"
 #include "temporary_folder.hpp"
 
 #include <croton/error.hpp>
@@ -373,7 +373,7 @@ TEST_CASE("steps of axes of one element mean nothing", "[onednn]") {
   }
 }
 
-TEST_CASE("groups that lie apart run one at a time", "[onednn]") {
+TEST_CASE("groups that are not adjacent run one at a time", "[onednn]") {
   for (const std::string& library : libraries()) {
     const WithLibrary with(library);
     for (const Task task : {Task::forward, Task::by_image, Task::by_filters}) {
@@ -522,7 +522,7 @@ TEST_CASE("the pieces of a problem cover it, and depend on it alone", "[dnn]") {
   }
 }
 
-TEST_CASE("what oneDNN has no routine for is refused", "[dnn]") {
+TEST_CASE("cases without a routine of oneDNN are rejected", "[dnn]") {
   const Convolution good = describe(usual, Task::forward).c;
   CHECK(refusal(good) == "none");
   const auto changed = [&](auto change) {

@@ -77,7 +77,7 @@ TEST_CASE("CRC-32C gives the answers of RFC 3720", "[event_file]") {
   CHECK(crc32c({}) == 0);
 }
 
-TEST_CASE("points stand in the file when it is flushed", "[event_file]") {
+TEST_CASE("points are in the file when it is flushed", "[event_file]") {
   const TemporaryFolder folder;
   EventFile file(folder / "logs/run 1");
   CHECK(file.path().parent_path() == folder / "logs/run 1");

@@ -150,7 +150,7 @@ TEST_CASE("entries of a private folder are plain files of this user with one nam
   }
 }
 
-TEST_CASE("publish replaces whatever stands under the name", "[file]") {
+TEST_CASE("publish replaces any file of the name", "[file]") {
   TemporaryFolder temporary;
   const Folder folder = Folder::open_private(temporary.path());
   const fs::path entry = temporary / "entry";

@@ -63,7 +63,7 @@ struct Training {
 std::map<std::string, long long> calls_of(FakeGpus& gpus, const std::function<void()>& body) {
   static const std::vector<std::string> entries{
 #define CROTON_CUDA_ENTRY(name, symbol, ...) #symbol,
-#include "runtime/cuda/driver_entries.def"
+#include "runtime/cuda/driver/driver_entries.def"
 #undef CROTON_CUDA_ENTRY
       "cublasLtMatmul", "cublasLtMatmulAlgoGetHeuristic", "cublasLtMatmulDescCreate", "nvrtcCompileProgram"};
   std::map<std::string, long long> before, made;

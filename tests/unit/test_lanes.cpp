@@ -27,7 +27,7 @@
 #include "contains.hpp"
 #include "machines.hpp"
 #include "runtime/bound/segment_lanes.hpp"
-#include "runtime/cpu/threads.hpp"
+#include "runtime/cpu/threads/threads.hpp"
 #include "temporary_folder.hpp"
 
 namespace ct = croton;
@@ -128,7 +128,7 @@ TEST_CASE("a piece waits for what it needs of other lanes", "[lanes]") {
   CHECK(std::ranges::is_sorted(order));
 }
 
-TEST_CASE("of several pieces that raise the first is told; those before it are done, lanes stop behind it", "[lanes]") {
+TEST_CASE("the first of several errors is reported; pieces before it are done, lanes stop after it", "[lanes]") {
   const Alarm alarm_clock;
   const Lanes lanes({{0}, {1}, {0}, {1}, {2}, {0}, {2}, {1, {2}}}, {false, false, false});
   const int failing = GENERATE(1, 2, 4);
@@ -153,7 +153,7 @@ TEST_CASE("of several pieces that raise the first is told; those before it are d
   CHECK(after == 8);
 }
 
-TEST_CASE("behind a commit point nothing runs before all lanes have come to it", "[lanes]") {
+TEST_CASE("after a commit point nothing runs before all lanes have reached it", "[lanes]") {
   const Alarm alarm_clock;
   for (int round = 0; round < 100; ++round) {
     const bool fails = round % 2 == 1;

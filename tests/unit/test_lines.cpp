@@ -138,7 +138,7 @@ TEST_CASE("updates of optimizers come from lines of the program") {
   check_lines(nn::gradients(loss, {w, ct::shared(floats({2}))}, true));
 }
 
-TEST_CASE("what a model computes comes from the lines of its layers and of compile") {
+TEST_CASE("ops of a model have the lines of its layers and of compile") {
   const ct::change_flags on("verify=true");  // graphs of steps are internal
   const auto make = [] {
     nn::Sequential model{nn::Dense(4, {.activation = "relu", .kernel_regularizer = "l1_l2", .input_shape = {3}}),
@@ -157,6 +157,10 @@ TEST_CASE("what a model computes comes from the lines of its layers and of compi
   for (const ct::SharedVariable& v : model.optimizer().variables()) check_lines({v});
   const Variable input = ct::fmatrix("x");
   check_lines({model(input)});
+  const nn::Tensor image = nn::Input({3});
+  nn::Model outer(image, make()(image));  // a model as a layer
+  outer.compile({.loss = "sparse_categorical_crossentropy"});
+  outer.fit(x, y, {.verbose = nn::Verbose::silent});
 
   const nn::MirroredStrategy strategy({"cpu"}, {.shards = 2});
   const auto scope = strategy.scope();

@@ -53,7 +53,7 @@ TEST_CASE("the flag says what is split into how many parts") {
   }
 }
 
-TEST_CASE("a wrong value of the flag is told when devices are asked for") {
+TEST_CASE("a wrong value of the flag raises when devices are listed") {
   const ct::change_flags wrong{"logical_devices=cpu:many"};
   CHECK_THAT(error_of<ct::ValueError>([] { ct::devices(); }), contains("'many' is not a number of parts"));
   const auto x = ct::vector("x");
@@ -140,7 +140,7 @@ TEST_CASE("updates on parts of the host: homes move, pinned values go home, in p
       ct::function({}, ct::OutputList{std::vector<ct::Out>{}}, {.updates = {{pinned, pinned + 1}}});
   there();
   CHECK(there.transfers().empty());
-  CHECK_THAT(there.plan(), contains("in place of"));
+  CHECK_THAT(there.plan(), contains("in the memory of"));
   CHECK(values(pinned.get_value()) == std::vector<double>{5, 9});
   CHECK(there.kernels()[0].target == "cpu");
 }

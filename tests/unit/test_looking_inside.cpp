@@ -13,7 +13,7 @@
 #include "runtime/cuda/inspect/nvdisasm.hpp"
 #include "runtime/cuda/inspect/sass.hpp"
 #include "runtime/cuda/libraries/nvrtc.hpp"
-#include "runtime/cuda/libraries/toolkit.hpp"
+#include "runtime/cuda/toolkit/toolkit.hpp"
 #include "temporary_folder.hpp"
 
 namespace ct = croton;
@@ -92,7 +92,7 @@ TEST_CASE("the log of ptxas is read, entry by entry") {
   CHECK(parse_log("").empty());
 }
 
-TEST_CASE("what nvdisasm prints is read, and laid over the lines of the text") {
+TEST_CASE("the output of nvdisasm is parsed, and assigned to the lines of the text") {
   const auto functions = parse_sass(listing);
   REQUIRE(functions.size() == 1);
   CHECK(functions[0].name == "k");

@@ -183,7 +183,7 @@ TEST_CASE("how many streams a draw gets", "[mrg31k3p]") {
   CHECK_THROWS_AS(mrg_stream_count(Sizes{-1}), ValueError);
 }
 
-TEST_CASE("what MRG31k3p does not take", "[mrg31k3p]") {
+TEST_CASE("MRG31k3p rejects wrong arguments", "[mrg31k3p]") {
   const auto refused = [](const std::vector<std::int64_t>& seeds) { CHECK_THROWS_AS(Mrg31k3p(seeds), ValueError); };
   for (const std::int64_t seed : {0, -1, 2147462579}) CHECK_THROWS_AS(Mrg31k3p(seed), ValueError);
   refused({});

@@ -184,7 +184,7 @@ TEST_CASE("complex numbers are guarded in both parts") {
   CHECK_THAT(message(f, value({0, not_a_number})), contains("x (test_nan_guard.cpp"));
 }
 
-TEST_CASE("what a rewrite has removed raises nothing") {
+TEST_CASE("an op that a rewrite has removed raises nothing") {
   const ct::change_flags flags{"nan_guard=nan+inf"};
   const auto x = ct::vector("x");
   const auto f = ct::function({x}, ct::log(ct::exp(x)));
@@ -228,7 +228,7 @@ TEST_CASE("copies of a function are guarded") {
   CHECK_THAT(message(f, Array{-1.f}), contains("log"));
 }
 
-TEST_CASE("what the program has dealt with is not named for what it has not") {
+TEST_CASE("a nan that the program replaces is not named for one that it does not replace") {
   const ct::change_flags flags{"nan_guard=nan"};
   const auto x = ct::vector("x"), y = ct::scalar("y");
   const auto dealt_with = ct::where(ct::isnan(ct::log(x)), 0, x);

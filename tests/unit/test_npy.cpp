@@ -34,7 +34,7 @@ const std::string two_floats("\0\0\x80\x3F\0\0\0\x40", 8);  // 1 and 2
 
 }  // namespace
 
-TEST_CASE("what is saved loads again", "[npy]") {
+TEST_CASE("saved arrays load again", "[npy]") {
   const TemporaryFolder folder;
   const fs::path file = folder / "a.npy";
   for (int i = 0; i < croton::dtype_count; ++i) {
@@ -86,7 +86,7 @@ TEST_CASE("formats, orders of keys and of bytes", "[npy]") {
             .equals(Array{true, false}));
 }
 
-TEST_CASE("what is wrong is named", "[npy]") {
+TEST_CASE("faults of a file are named", "[npy]") {
   const TemporaryFolder folder;
   const auto message = [&](const std::string& content) -> std::string {
     try {

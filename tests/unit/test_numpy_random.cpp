@@ -172,7 +172,7 @@ TEST_CASE("probabilities of a narrower dtype may be less exact", "[numpy_random]
   CHECK(NumpyRandom(1).choice(2, 2, true, Array{0, 1}).equals(Array(std::vector<std::int64_t>{1, 1})));
 }
 
-TEST_CASE("what NumPy's generator does not take", "[numpy_random]") {
+TEST_CASE("NumPy's generator rejects wrong arguments", "[numpy_random]") {
   const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
   CHECK_THROWS_AS(NumpyRandom(-1), ValueError);
   CHECK_THROWS_AS(NumpyRandom(std::int64_t{1} << 32), ValueError);

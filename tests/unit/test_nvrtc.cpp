@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "catch.hpp"
-#include "runtime/cuda/libraries/toolkit.hpp"
+#include "runtime/cuda/toolkit/toolkit.hpp"
 #include "temporary_folder.hpp"
 
 namespace fs = std::filesystem;

@@ -71,7 +71,7 @@ TEST_CASE("a copy from another GPU is waited for by what touches its bytes, and 
   CHECK(gpus.cuda().faults() == "");
 }
 
-TEST_CASE("what lies at the source of a copy is kept until it has run, and so is what is read at its destination") {
+TEST_CASE("the source of a copy is kept until it has run, and so are earlier values of its destination that are read") {
   const int delay = GENERATE(0, 1, 2);
   FakeGpus gpus({{"delay", delay}});
   {

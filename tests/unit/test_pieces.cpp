@@ -59,7 +59,7 @@ TEST_CASE("pieces are multiples of a step, but for the last one", "[pieces]") {
   CHECK(next == 1000);
 }
 
-TEST_CASE("work in pieces ends where it says so, and where who called wants it", "[pieces]") {
+TEST_CASE("work in pieces ends where it says so, and where the caller interrupts it", "[pieces]") {
   int pieces = 0;
   run_in_pieces(1000, 1, 0.0, [&](std::int64_t, std::int64_t) { return ++pieces < 3; });
   CHECK(pieces == 3);

@@ -433,7 +433,7 @@ TEST_CASE("more elements than an index can count", "[plan]") {
   CHECK_THROWS_AS(f(Array(std::int64_t{1} << 32)), ct::ShapeError);
 }
 
-TEST_CASE("an integer that is only a value does not bind anew", "[plan]") {
+TEST_CASE("an integer that is only a value does not bind again", "[plan]") {
   const auto k = ct::variable({DType::int64, {}}, "k"), n = ct::variable({DType::int64, {}}, "n");
   const ct::Function f = ct::function({k, n}, ct::alloc(k, {n}));
   for (std::int64_t i = 0; i < 3; ++i) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 
 #include "base/device_name.hpp"
 #include "builder/import.hpp"
@@ -67,6 +68,49 @@ Planned products() {
       {.inputs = {x, y}, .outputs = {ct::dot(ct::tanh(ct::dot(x, y)), y)}, .updates = {}, .givens = {}, .where = {}});
 }
 
+/// A product's result that a kernel reads, and later another product, transposed.
+Planned read_again() {
+  const auto x = ct::matrix("x"), y = ct::matrix("y");
+  const auto product = ct::dot(x, y);
+  return planned({.inputs = {x, y},
+                  .outputs = {ct::dot(ct::dot(ct::tanh(product), y), ct::transpose(product))},
+                  .updates = {},
+                  .givens = {},
+                  .where = {}});
+}
+
+/// A loop over a part of a matrix, with a state and another result.
+Planned loop() {
+  const auto x = ct::matrix("x");
+  const auto y = ct::vector("y"), w = ct::vector("w");
+  const auto step = [](const std::vector<Variable>& in) {
+    return ct::Step{ct::tanh(in[1] * in[2] + in[0]), in[0] * 2};
+  };
+  const auto scan = ct::scan(step, {x[ct::slice(1, {})]}, {ct::OutputInfo(y), ct::OutputInfo(std::nullopt)}, {w});
+  return planned({.inputs = {x, y, w}, .outputs = scan.outputs, .updates = {}, .givens = {}, .where = {}});
+}
+
+Planned branch() {
+  const auto x = ct::vector("x"), y = ct::vector("y");
+  return planned({.inputs = {x, y},
+                  .outputs = {ct::ifelse(ct::sum(x) > 0, ct::tanh(x), ct::exp(y))},
+                  .updates = {},
+                  .givens = {},
+                  .where = {}});
+}
+
+/// A callback with two arguments.
+Planned callback() {
+  const ct::HostOp first({.name = "first",
+                          .results =
+                              [](const std::vector<Variable>& in) {
+                                return std::vector<ct::HostOp::Result>{{in[0].dtype(), {in[0].shape(0)}}};
+                              },
+                          .compute = [](const std::vector<ct::Array>& in) { return std::vector{in[0].copy()}; }});
+  const auto x = ct::vector("x"), y = ct::vector("y");
+  return planned({.inputs = {x, y}, .outputs = {first(ct::tanh(x), y) * 2}, .updates = {}, .givens = {}, .where = {}});
+}
+
 /// A computed size.
 Planned segments() {
   const auto x = ct::vector("x");
@@ -110,6 +154,15 @@ Buffer& first(Plan& plan, const std::function<bool(const Buffer&)>& is) {
 Buffer& with_role(Plan& plan, Role role) {
   return first(plan, [&](const Buffer& b) { return b.role == role; });
 }
+ct::plan::Step& with_bodies(Plan& plan) {
+  const auto found = std::ranges::find_if(plan.steps, [](const ct::plan::Step& s) { return !s.bodies.empty(); });
+  REQUIRE(found != plan.steps.end());
+  return *found;
+}
+void swap_reads(ct::plan::Step& step) {
+  REQUIRE(step.reads.size() >= 2);
+  std::swap(step.reads[0], step.reads[1]);
+}
 bool shares_memory(const Buffer& b) { return b.in_place_of != no_buffer; }
 
 struct Breakage {
@@ -117,6 +170,8 @@ struct Breakage {
   std::function<Planned()> plan;
   std::function<void(Plan&)> damage;
 };
+
+constexpr const char* other_buffers = "has other buffers than its call has operands";
 
 const std::vector<Breakage>& breakages() {
   static const std::vector<Breakage> all{
@@ -150,8 +205,35 @@ const std::vector<Breakage>& breakages() {
        }},
       // calls
       {"runs 2 times", products, [](Plan& p) { p.steps[StepId(1)].call = p.steps.front().call; }},
-      {"has other buffers than its call has operands", products,
-       [](Plan& p) { p.steps[StepId(1)].reads[0] = BufferId(0); }},
+      {other_buffers, products, [](Plan& p) { p.steps[StepId(1)].reads[0] = BufferId(0); }},
+      {other_buffers, products, [](Plan& p) { p.steps.front().left.transposed = true; }},
+      {other_buffers, read_again, [](Plan& p) { p.steps.back().right.transposed = false; }},
+      {other_buffers, products,
+       [](Plan& p) {
+         ct::plan::Step& product = p.steps.back();
+         product.reads[1] = product.right.buffer = product.left.buffer;
+       }},
+      {other_buffers, products, [](Plan& p) { p.steps.front().generated_reads.emplace_back(); }},
+      {other_buffers, callback, [](Plan& p) { swap_reads(p.steps[StepId(1)]); }},
+      {other_buffers, loop, [](Plan& p) { swap_reads(with_bodies(p)); }},
+      {other_buffers, loop, [](Plan& p) { with_bodies(p).reads.pop_back(); }},
+      {other_buffers, loop,
+       [](Plan& p) {
+         std::vector<BufferId>& writes = with_bodies(p).writes;
+         REQUIRE(writes.size() == 2);
+         std::swap(writes[0], writes[1]);
+       }},
+      {other_buffers, branch, [](Plan& p) { swap_reads(with_bodies(p)); }},
+      {other_buffers, branch, [](Plan& p) { with_bodies(p).reads.pop_back(); }},
+      // bodies
+      {"has 0 plans of bodies, and its call has 1 bodies", loop, [](Plan& p) { with_bodies(p).bodies.clear(); }},
+      {"reads b99, which does not exist", branch,
+       [](Plan& p) {
+         auto& otherwise = with_bodies(p).bodies[1];
+         Plan body = *otherwise;
+         body.steps.front().reads[0] = BufferId(99);
+         otherwise = std::make_shared<const Plan>(std::move(body));
+       }},
       // values
       {"which no step before it has written", products,
        [](Plan& p) {
@@ -186,10 +268,8 @@ const std::vector<Breakage>& breakages() {
          REQUIRE(shares.size() == 2);
          std::swap(shares[0]->in_place_of, shares[1]->in_place_of);
        }},
-      {"writes over", products,
-       [](Plan& p) {  // the first product's result is read again, after its memory was reused
-         p.steps.back().generated_reads.push_back({first(p, shares_memory).in_place_of});
-       }},
+      {"writes over", read_again,
+       [](Plan& p) { p.buffers[p.steps[StepId(1)].writes[0]].in_place_of = p.steps.front().writes[0]; }},
       {"whose other elements it still reads", transposed,
        [](Plan& p) {
          const BufferId product = p.steps.front().writes[0], sum = p.steps[StepId(1)].writes[0];
@@ -231,9 +311,10 @@ const std::vector<Breakage>& breakages() {
 }  // namespace
 
 TEST_CASE("plans keep their promises") {
-  for (const auto& make : {updates, products, segments, on_device, routine}) {
+  for (const auto& make :
+       {updates, products, segments, transposed, read_again, on_device, routine, loop, branch, callback}) {
     const Planned p = make();
-    CHECK(broken(p).empty());
+    CHECK(broken(p) == "");
   }
 }
 

@@ -88,7 +88,7 @@ TEST_CASE("ticks are 1, 2 or 5 times a power of ten", "[plot]") {
   CHECK(ticks(1e-9, 1e3, true) == "1e-08|1e-06|0.0001|0.01|1|100|");
 }
 
-TEST_CASE("what cannot be shown leaves a gap", "[plot]") {
+TEST_CASE("values that cannot be shown leave a gap", "[plot]") {
   const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
   const std::string svg = line_plot_svg({{"", {0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, nan, 2, infinity, 3, 4, 1e301}}});
   check_well_formed(svg);
@@ -103,7 +103,7 @@ TEST_CASE("what cannot be shown leaves a gap", "[plot]") {
   CHECK(count(line_plot_svg({{"", {0, 1, 2, 3}, {1, 0, -1, 2}}}, options), "<circle") == 2);
 }
 
-TEST_CASE("panels stand side by side", "[plot]") {
+TEST_CASE("panels are side by side", "[plot]") {
   PlotOptions small;
   small.width = 200;
   small.height = 400;

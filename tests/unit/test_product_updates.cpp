@@ -61,7 +61,7 @@ const std::vector<Rule> rules = {
      0},
     {"twice the weights",
      [](const auto& w, const auto& x, const auto& g, const auto&) { return w + w - gradient(x[0], g[0]); }, 1},
-    {"a bias beside the products",
+    {"a bias in addition to the products",
      [](const auto& w, const auto& x, const auto& g, const auto&) {
        return w - gradient(x[0], g[0]) - ct::sum(g[1], 0);
      },
@@ -126,11 +126,11 @@ TEST_CASE("an update that is products writes them over the variable") {
     // "b7 = -1 b2^T b3 + 1 b4", after the commit point, without new memory.
     const std::string last = plan.substr(plan.find("-- commit"));
     CHECK(count(last, " + ") == static_cast<std::size_t>(folded));
-    CHECK(count(plan, "in place of b5") >= static_cast<std::size_t>(folded));
+    CHECK(count(plan, "in the memory of b5") >= static_cast<std::size_t>(folded));
   }
 }
 
-TEST_CASE("a product that reads the variable it would be added to behind another is not written over it") {
+TEST_CASE("a product that reads the variable, after another product was added to it, is not written over it") {
   const std::string backend = GENERATE(from_range(croton_test::backends()));
   INFO(backend);
   const auto step = [] {

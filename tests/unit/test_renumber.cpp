@@ -31,7 +31,7 @@ Array batch_of(const Array& all, std::int64_t i) {
 
 }  // namespace
 
-TEST_CASE("batches by number are those of the data, also the last, smaller one and those behind it") {
+TEST_CASE("batches by number are those of the data, also the last, smaller one and the empty ones after it") {
   const ct::change_flags flags(GENERATE(from_range(croton_test::backends())));
   const auto all = ct::shared(data(), {.name = "all"});
   const auto i = ct::lscalar("i");

@@ -39,7 +39,7 @@ TEST_CASE("an override is for all kernels, a family or one kernel") {
   CHECK_THAT(message("1a2b.threads=65"), contains("whole warps"));
 }
 
-TEST_CASE("a schedule for one kernel is shown, and differences are told") {
+TEST_CASE("a schedule for one kernel is shown, with the differences") {
   const auto x = ct::matrix("x");
   const ct::Function f = ct::function({x}, {ct::nnet::softmax(x, 1), ct::sum(x, 0)});
   const auto before = f.kernels("cuda:sm_90");

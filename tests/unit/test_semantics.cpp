@@ -305,7 +305,7 @@ TEST_CASE("updates see old values", "[semantics]") {
   CHECK(v.get_value().shape() == ct::Sizes{12});
 }
 
-TEST_CASE("what updates refuse", "[semantics]") {
+TEST_CASE("updates reject wrong pairs", "[semantics]") {
   const auto s = ct::shared(Array{1.f}, {.name = "s"}), d = ct::shared(Array{1.}, {.name = "d"});
   const auto x = ct::vector("x");
   const std::vector<Variable> none;

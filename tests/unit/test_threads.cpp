@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "runtime/cpu/threads.hpp"
+#include "runtime/cpu/threads/threads.hpp"
 
 #include <croton/error.hpp>
 

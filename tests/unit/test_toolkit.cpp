@@ -1,6 +1,6 @@
 // The search for NVRTC, cuBLASLt, cuDNN, nvdisasm and compute-sanitizer, in planted folders. The libraries are those of
 // tests/fake_cuda; the programs are scripts that print a version.
-#include "runtime/cuda/libraries/toolkit.hpp"
+#include "runtime/cuda/toolkit/toolkit.hpp"
 
 #include <croton/config.hpp>
 #include <croton/error.hpp>
@@ -117,7 +117,7 @@ TEST_CASE("cuda_root has the layouts of toolkits and of packages", "[toolkit]") 
   CHECK(search_folders(ToolkitPart::blaslt, {.root = "none"}).empty());
 }
 
-TEST_CASE("what the environment names comes first, then toolkits, then Python", "[toolkit]") {
+TEST_CASE("paths of the environment come first, then toolkits, then Python", "[toolkit]") {
   const TemporaryFolder folder;
   for (const char* name :
        {"path/lib64", "home_of_cuda/lib64", "active/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib",

@@ -109,7 +109,7 @@ TEST_CASE("two operations of one name, and the result's dtype", "[user_ops]") {
   CHECK(r[2].equals(Array{std::int64_t{8}, std::int64_t{1} << 61}));
 }
 
-TEST_CASE("what KernelOp refuses", "[user_ops]") {
+TEST_CASE("KernelOp rejects wrong definitions", "[user_ops]") {
   const auto made = [](ct::KernelOp::Definition d) { return message_of([&] { ct::KernelOp op(std::move(d)); }); };
   CHECK(made({.name = "a b", .operands = {"x"}, .body = "return x;"}).find("must be a C++ identifier") !=
         std::string::npos);
@@ -231,7 +231,7 @@ TEST_CASE("a gradient of one's own in a batch", "[user_ops]") {
   CHECK(r[5].equals(Array{6 * 2 * 5., 6 * 5 * 10.}));
 }
 
-TEST_CASE("what OpFromGraph and clone refuse", "[user_ops]") {
+TEST_CASE("OpFromGraph and clone reject wrong arguments", "[user_ops]") {
   const Variable a = ct::dvector("a"), m = ct::dmatrix("m"), f = ct::fvector("f");
   CHECK(message_of([&] { ct::OpFromGraph op({a}, {}); }).find("no outputs") != std::string::npos);
   CHECK(message_of([&] { ct::OpFromGraph op({a, a}, {a}); }).find("twice") != std::string::npos);

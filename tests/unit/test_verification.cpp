@@ -203,7 +203,7 @@ TEST_CASE("right functions of all kinds are found right") {
   right(ct::cast(x, DType::float64) / 3, DType::float64);
 }
 
-TEST_CASE("infinities on the way leave what is judged behind them") {
+TEST_CASE("after infinities in between the results are still judged") {
   const ct::change_flags flags{"mode=verify"};
   const auto x = ct::matrix("x");
   const double none = -std::numeric_limits<double>::infinity();
@@ -236,7 +236,7 @@ TEST_CASE("sums that cancel are judged by their terms") {
   CHECK(message(f, X) == "nothing was raised");
 }
 
-TEST_CASE("what is printed") {
+TEST_CASE("the printed verification") {
   const ct::change_flags flags{"mode=verify,print=verification"};
   std::stringstream stream;
   std::streambuf* before = std::cerr.rdbuf(stream.rdbuf());

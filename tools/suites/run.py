@@ -34,7 +34,7 @@ def parse(arguments):
     parser.add_argument("--units", nargs="+", default=["named"], metavar="UNIT",
                         help="named, other, all, or SUITE:FILE[::SELECTION,...] each (default: named)")
     parser.add_argument("--package", choices=["croton", "theano", "none"], default="croton",
-                        help="what is imported as theano: croton.theano, or Theano itself for the reference list")
+                        help="the package that is imported as theano: croton.theano, or Theano itself for the reference list")
     parser.add_argument("--python", default=sys.executable, help="the interpreter of the child processes")
     parser.add_argument("--json", metavar="FILE", help="one JSON line for each case")
     parser.add_argument("--markdown", metavar="FILE", help="the tables (default: standard output)")

@@ -167,7 +167,8 @@ class ReduceLROnPlateau : public Callback {
 /// lacks the number. New training starts a new file, or with `append` continues a file with the same names. FileError.
 class CSVLogger : public Callback {
  public:
-  explicit CSVLogger(std::filesystem::path file, bool append = false);
+  static constexpr bool default_append = false;
+  explicit CSVLogger(std::filesystem::path file, bool append = default_append);
   void on_train_begin(Model& model) override;
   void on_epoch_end(Model& model, std::int64_t epoch, Logs& logs) override;
 
@@ -194,7 +195,8 @@ class StreamLogger : public Callback {
 /// over epochs from 0. FileError.
 class TensorBoard : public Callback {
  public:
-  explicit TensorBoard(std::filesystem::path folder = "logs");
+  static constexpr const char* default_folder = "logs";
+  explicit TensorBoard(std::filesystem::path folder = default_folder);
   ~TensorBoard() override;
   TensorBoard(TensorBoard&&) noexcept;
   void on_train_begin(Model& model) override;

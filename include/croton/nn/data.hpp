@@ -14,6 +14,9 @@
 
 namespace croton::nn {
 
+/// Of `fit`, `evaluate`, `predict` and `from_arrays`.
+inline constexpr std::int64_t default_batch_size = 32;
+
 /// The data of one step: inputs, targets, and optionally a weight for each sample; the batch is axis 0 of all.
 struct Batch {
   std::vector<Array> x, y;
@@ -29,6 +32,7 @@ class Dataset {
   using Next = std::function<std::optional<Batch>()>;
   /// One pass: `epoch` counts from 0.
   using Begin = std::function<Next(std::int64_t epoch)>;
+  static constexpr std::int64_t default_prefetch = 2, default_epoch = 0;
 
   Dataset(Begin begin, std::optional<std::int64_t> batches = {}) : begin_(std::move(begin)), batches_(batches) {}
   /// A list of (x, y), or another range whose elements are Batch or pairs of arrays; the range is stored.
@@ -40,7 +44,7 @@ class Dataset {
   explicit Dataset(Range range);
 
   struct ArrayOptions {
-    std::int64_t batch_size = 32;
+    std::int64_t batch_size = default_batch_size;
     bool shuffle = false;  ///< in an order that follows from seed and epoch
     std::uint64_t seed = 0;
     bool drop_remainder = false;  ///< omits a last batch of fewer samples
@@ -66,10 +70,10 @@ class Dataset {
   Dataset repeat(std::int64_t n) const;
   /// The same batches, made on a separate thread, up to n ahead. Its exceptions are raised where the batches are read.
   /// The thread starts with the pass and ends with it, or, when the pass is dropped, after the current batch.
-  Dataset prefetch(std::int64_t n = 2) const;
+  Dataset prefetch(std::int64_t n = default_prefetch) const;
 
   /// Starts a pass.
-  Next begin(std::int64_t epoch = 0) const { return begin_(epoch); }
+  Next begin(std::int64_t epoch = default_epoch) const { return begin_(epoch); }
   /// The number of batches of a pass, if it is known.
   std::optional<std::int64_t> batches() const { return batches_; }
 

@@ -64,20 +64,28 @@ class Initializer {
   std::string name_;
 };
 
-Initializer constant_values(double value);
+inline constexpr double default_constant = 0;
+Initializer constant_values(double value = default_constant);
 /// The given values, converted to the weight's dtype; ShapeError if a weight has another shape.
 Initializer values_of(const Array& values);
-Initializer uniform_between(double low, double high);
-Initializer normal_around(double mean, double deviation);
+inline constexpr double default_uniform_low = -0.05, default_uniform_high = 0.05;
+Initializer uniform_between(double low = default_uniform_low, double high = default_uniform_high);
+inline constexpr double default_normal_mean = 0, default_normal_deviation = 0.05;
+Initializer normal_around(double mean = default_normal_mean, double deviation = default_normal_deviation);
 /// Normal numbers; numbers beyond two deviations are drawn again.
-Initializer truncated_normal_around(double mean, double deviation);
+Initializer truncated_normal_around(double mean = default_normal_mean, double deviation = default_normal_deviation);
 enum class Fan { in, out, average };
+inline constexpr double default_variance_scale = 1;
+inline constexpr Fan default_variance_fan = Fan::in;
+inline constexpr bool default_variance_uniform = false;
 /// Numbers whose variance is scale / fan: uniform between -sqrt(3 scale / fan) and that, or truncated normal with a
 /// deviation that is sqrt(scale / fan) after truncation (Glorot and Bengio 2010: average; He et al. 2015: in, scale 2).
-Initializer variance_scaling(double scale, Fan fan, bool uniform);
+Initializer variance_scaling(double scale = default_variance_scale, Fan fan = default_variance_fan,
+                             bool uniform = default_variance_uniform);
+inline constexpr double default_orthogonal_gain = 1;
 /// gain times a matrix of orthonormal rows or columns (Saxe et al. 2013), by QR of a matrix of normal numbers; further
 /// first axes count as rows.
-Initializer orthogonal_matrix(double gain);
+Initializer orthogonal_matrix(double gain = default_orthogonal_gain);
 
 /// A regularizer: a scalar that is added to the loss for a weight. Names: "l1", "l2" (both 0.01), "l1_l2".
 class Regularizer {
@@ -92,10 +100,11 @@ class Regularizer {
  private:
   Penalty penalty_;
 };
+inline constexpr double default_penalty = 0.01;
 /// l1 sum(|w|) + l2 sum(w^2).
-Regularizer l1_l2(double l1, double l2);
-Regularizer l1(double factor = 0.01);
-Regularizer l2(double factor = 0.01);
+Regularizer l1_l2(double l1 = default_penalty, double l2 = default_penalty);
+Regularizer l1(double factor = default_penalty);
+Regularizer l2(double factor = default_penalty);
 
 /// An activation: an elementwise function, or a function along the last axis. Names: "linear", "relu" (its gradient at
 /// 0 is 0, as in Keras), "softmax", "log_softmax", "sigmoid", "tanh", "elu", "selu", "gelu", "silu", "swish",

@@ -55,22 +55,27 @@ struct LayerNormalization : Layer {
 };
 /// Group normalisation, over groups of channels (the last axis), with a gamma and a beta for each channel.
 struct GroupNormalization : Layer {
-  explicit GroupNormalization(std::int64_t groups = 32, double epsilon = 1e-3, const std::string& name = {},
-                              Where where = std::source_location::current());
+  static constexpr std::int64_t default_groups = 32;
+  static constexpr double default_epsilon = 1e-3;
+  explicit GroupNormalization(std::int64_t groups = default_groups, double epsilon = default_epsilon,
+                              const std::string& name = {}, Where where = std::source_location::current());
 };
 /// Instance normalisation, over each channel (the last axis): Keras's GroupNormalization(groups=-1).
 struct InstanceNormalization : Layer {
-  explicit InstanceNormalization(double epsilon = 1e-3, const std::string& name = {},
+  static constexpr double default_epsilon = 1e-3;
+  explicit InstanceNormalization(double epsilon = default_epsilon, const std::string& name = {},
                                  Where where = std::source_location::current());
 };
 /// x scale / sqrt(mean of x^2 + epsilon) along the last axis (Zhang and Sennrich 2019).
 struct RMSNormalization : Layer {
-  explicit RMSNormalization(double epsilon = 1e-6, const std::string& name = {},
+  static constexpr double default_epsilon = 1e-6;
+  explicit RMSNormalization(double epsilon = default_epsilon, const std::string& name = {},
                             Where where = std::source_location::current());
 };
 /// x divided by its norm along the axes, where the batch is axis 0; zeros stay zeros.
 struct UnitNormalization : Layer {
-  explicit UnitNormalization(const std::vector<int>& axes = {-1}, const std::string& name = {},
+  static constexpr int default_axis = -1;
+  explicit UnitNormalization(const std::vector<int>& axes = {default_axis}, const std::string& name = {},
                              Where where = std::source_location::current());
 };
 
@@ -84,11 +89,11 @@ struct SpatialDropout1D : Layer {
   explicit SpatialDropout1D(double rate, const std::string& name = {}, Where where = std::source_location::current());
 };
 struct SpatialDropout2D : Layer {
-  explicit SpatialDropout2D(double rate, Layout layout = Layout::channels_last, const std::string& name = {},
+  explicit SpatialDropout2D(double rate, Layout layout = default_layout, const std::string& name = {},
                             Where where = std::source_location::current());
 };
 struct SpatialDropout3D : Layer {
-  explicit SpatialDropout3D(double rate, Layout layout = Layout::channels_last, const std::string& name = {},
+  explicit SpatialDropout3D(double rate, Layout layout = default_layout, const std::string& name = {},
                             Where where = std::source_location::current());
 };
 /// In training, x times normal numbers of mean 1 and deviation sqrt(rate / (1 - rate)).
@@ -114,7 +119,8 @@ struct Embedding : Layer {
 };
 /// Masks steps all of whose features are `value`, for the following layers.
 struct Masking : Layer {
-  explicit Masking(double value = 0, OptionalShape input_shape = {}, const std::string& name = {},
+  static constexpr double default_value = 0;
+  explicit Masking(double value = default_value, OptionalShape input_shape = {}, const std::string& name = {},
                    Where where = std::source_location::current());
 };
 
@@ -163,12 +169,15 @@ struct ReLU : Layer {
 };
 /// ReLU with a slope below 0.
 struct LeakyReLU : Layer {
-  explicit LeakyReLU(double negative_slope = 0.3, const std::string& name = {},
+  static constexpr double default_negative_slope = 0.3;
+  explicit LeakyReLU(double negative_slope = default_negative_slope, const std::string& name = {},
                      Where where = std::source_location::current());
 };
 /// x where x > 0, otherwise alpha (exp(x) - 1).
 struct ELU : Layer {
-  explicit ELU(double alpha = 1, const std::string& name = {}, Where where = std::source_location::current());
+  static constexpr double default_alpha = 1;
+  explicit ELU(double alpha = default_alpha, const std::string& name = {},
+               Where where = std::source_location::current());
 };
 struct PReLUOptions {
   Initializer alpha_initializer = "zeros";
@@ -187,7 +196,9 @@ struct Lambda : Layer {
 };
 /// Joins two or more tensors with equal sizes along all other axes. The batch is axis 0.
 struct Concatenate : Layer {
-  explicit Concatenate(int axis = -1, const std::string& name = {}, Where where = std::source_location::current());
+  static constexpr int default_axis = -1;
+  explicit Concatenate(int axis = default_axis, const std::string& name = {},
+                       Where where = std::source_location::current());
 };
 /// Elementwise operations on two or more tensors; sizes of 1 broadcast.
 struct Add : Layer {
@@ -221,7 +232,8 @@ struct Dot : Layer {
 Tensor operator+(const Tensor& a, const Tensor& b);
 Tensor operator-(const Tensor& a, const Tensor& b);
 Tensor operator*(const Tensor& a, const Tensor& b);
-Tensor concatenate(const std::vector<Tensor>& x, int axis = -1, Where where = std::source_location::current());
+Tensor concatenate(const std::vector<Tensor>& x, int axis = Concatenate::default_axis,
+                   Where where = std::source_location::current());
 Tensor add(const std::vector<Tensor>& x, Where where = std::source_location::current());
 
 struct RecurrentOptions {
@@ -257,10 +269,11 @@ struct LSTM : Layer {
 /// "ave".
 struct Bidirectional : Layer {
   using Make = std::function<Layer(const RecurrentOptions&)>;
+  static constexpr const char* default_merge = "concat";
   /// Makes two layers of the kind and options of `layer`, which is not used itself. ValueError if it is not recurrent.
-  explicit Bidirectional(const Layer& layer, const std::string& merge = "concat", const std::string& name = {},
+  explicit Bidirectional(const Layer& layer, const std::string& merge = default_merge, const std::string& name = {},
                          Where where = std::source_location::current());
-  Bidirectional(const Make& make, const RecurrentOptions& options, const std::string& merge = "concat",
+  Bidirectional(const Make& make, const RecurrentOptions& options, const std::string& merge = default_merge,
                 const std::string& name = {}, Where where = std::source_location::current());
 };
 

@@ -20,7 +20,8 @@ enum class Reduction {
 
 /// Options of losses; names of reductions: "sum_over_batch_size", "sum", "none".
 struct LossOptions {
-  std::string reduction = "sum_over_batch_size";
+  static constexpr const char* default_reduction = "sum_over_batch_size";
+  std::string reduction = default_reduction;
   std::string name = {};
 };
 
@@ -78,7 +79,7 @@ struct ProbabilityLossOptions {
   /// to 1e-7 ... 1 - 1e-7.
   bool from_logits = false;
   double label_smoothing = 0;
-  std::string reduction = "sum_over_batch_size";
+  std::string reduction = LossOptions::default_reduction;
   std::string name = {};
 };
 /// Directly after a softmax or sigmoid (of a layer or a function) the stable form on its logits is computed, without
@@ -99,7 +100,8 @@ struct MeanAbsoluteError : Loss {
   explicit MeanAbsoluteError(const LossOptions& options = {});
 };
 struct Huber : Loss {
-  explicit Huber(double delta = 1, const LossOptions& options = {});
+  static constexpr double default_delta = 1;
+  explicit Huber(double delta = default_delta, const LossOptions& options = {});
 };
 struct KLDivergence : Loss {
   explicit KLDivergence(const LossOptions& options = {});
@@ -111,7 +113,8 @@ struct Hinge : Loss {
   explicit Hinge(const LossOptions& options = {});
 };
 struct CosineSimilarity : Loss {
-  explicit CosineSimilarity(int axis = -1, const LossOptions& options = {});
+  static constexpr int default_axis = -1;
+  explicit CosineSimilarity(int axis = default_axis, const LossOptions& options = {});
 };
 
 struct AverageLossOptions {

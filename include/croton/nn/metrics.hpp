@@ -36,13 +36,14 @@ class Metric {
   using Counts = std::function<Variable(const Variable& target, const Variable& prediction, const Variable& weight)>;
   /// Computes the metric from the counts of all batches.
   using Result = std::function<double(std::span<const double> counts)>;
+  static constexpr Better default_better = Better::automatic;
 
   Metric(const char* name) : Metric(std::string_view(name)) {}
   Metric(std::string_view name);
   Metric(const std::string& name) : Metric(std::string_view(name)) {}
-  Metric(std::string name, std::int64_t states, Counts counts, Result result, Better better = Better::automatic);
+  Metric(std::string name, std::int64_t states, Counts counts, Result result, Better better = default_better);
   /// The mean of a number for each sample.
-  Metric(std::string name, Loss::Samples samples, Better better = Better::automatic);
+  Metric(std::string name, Loss::Samples samples, Better better = default_better);
 
   const std::string& name() const { return name_; }
   std::int64_t states() const { return states_; }
@@ -59,42 +60,56 @@ class Metric {
   std::int64_t states_ = 2;
   Counts counts_;
   Result result_;
-  Better better_ = Better::automatic;
+  Better better_ = default_better;
 };
 
 struct SparseCategoricalAccuracy : Metric {
-  explicit SparseCategoricalAccuracy(const std::string& name = "sparse_categorical_accuracy");
+  static constexpr const char* default_name = "sparse_categorical_accuracy";
+  explicit SparseCategoricalAccuracy(const std::string& name = default_name);
 };
 struct CategoricalAccuracy : Metric {
-  explicit CategoricalAccuracy(const std::string& name = "categorical_accuracy");
+  static constexpr const char* default_name = "categorical_accuracy";
+  explicit CategoricalAccuracy(const std::string& name = default_name);
 };
 struct BinaryAccuracy : Metric {
-  explicit BinaryAccuracy(double threshold = 0.5, const std::string& name = "binary_accuracy");
+  static constexpr double default_threshold = 0.5;
+  static constexpr const char* default_name = "binary_accuracy";
+  explicit BinaryAccuracy(double threshold = default_threshold, const std::string& name = default_name);
 };
 /// The fraction of samples for which fewer than k classes (at least 1, ValueError) have a higher prediction than the
 /// target's class; ties count as correct.
 struct TopKCategoricalAccuracy : Metric {
-  explicit TopKCategoricalAccuracy(std::int64_t k = 5, const std::string& name = "top_k_categorical_accuracy");
+  static constexpr std::int64_t default_k = 5;
+  static constexpr const char* default_name = "top_k_categorical_accuracy";
+  explicit TopKCategoricalAccuracy(std::int64_t k = default_k, const std::string& name = default_name);
 };
 struct SparseTopKCategoricalAccuracy : Metric {
-  explicit SparseTopKCategoricalAccuracy(std::int64_t k = 5,
-                                         const std::string& name = "sparse_top_k_categorical_accuracy");
+  static constexpr std::int64_t default_k = 5;
+  static constexpr const char* default_name = "sparse_top_k_categorical_accuracy";
+  explicit SparseTopKCategoricalAccuracy(std::int64_t k = default_k, const std::string& name = default_name);
 };
 /// The fraction of predictions above the threshold whose target is 1, for targets 0 and 1.
 struct Precision : Metric {
-  explicit Precision(double threshold = 0.5, const std::string& name = "precision");
+  static constexpr double default_threshold = 0.5;
+  static constexpr const char* default_name = "precision";
+  explicit Precision(double threshold = default_threshold, const std::string& name = default_name);
 };
 /// The fraction of targets 1 whose prediction is above the threshold.
 struct Recall : Metric {
-  explicit Recall(double threshold = 0.5, const std::string& name = "recall");
+  static constexpr double default_threshold = 0.5;
+  static constexpr const char* default_name = "recall";
+  explicit Recall(double threshold = default_threshold, const std::string& name = default_name);
 };
 /// The area under the curve of true against false positives of probabilities, by the trapezoidal rule over `thresholds`
 /// thresholds (at least 2, ValueError), evenly spaced from just below 0 to just above 1.
 struct AUC : Metric {
-  explicit AUC(int thresholds = 200, const std::string& name = "auc");
+  static constexpr int default_thresholds = 200;
+  static constexpr const char* default_name = "auc";
+  explicit AUC(int thresholds = default_thresholds, const std::string& name = default_name);
 };
 struct RootMeanSquaredError : Metric {
-  explicit RootMeanSquaredError(const std::string& name = "root_mean_squared_error");
+  static constexpr const char* default_name = "root_mean_squared_error";
+  explicit RootMeanSquaredError(const std::string& name = default_name);
 };
 
 /// A metric outside of models: `update` with arrays, `result`, `reset`. The kind of "accuracy" is chosen by the first

@@ -34,8 +34,9 @@ struct Losses {
 };
 
 struct CompileOptions {
+  static constexpr const char* default_optimizer = "rmsprop";
   Losses loss = {};
-  Optimizer optimizer = {"rmsprop", Where()};  // its line is that of compile
+  Optimizer optimizer = {default_optimizer, Where()};  // its line is that of compile
   /// Metrics of the first output. A second metric of the same name is logged as "precision_1", and so on. ValueError
   /// for the name "loss", and for those that begin with "val_".
   std::vector<Metric> metrics = {};
@@ -50,7 +51,7 @@ enum class Verbose { silent, bar, line };
 
 struct FitOptions {
   std::int64_t epochs = 1;
-  std::int64_t batch_size = 32;
+  std::int64_t batch_size = default_batch_size;
   Verbose verbose = Verbose::bar;
   std::vector<CallbackRef> callbacks = {};
   /// The fraction of the samples, from the end, that is used for validation instead of training; ignored if there is
@@ -76,12 +77,12 @@ struct FitOptions {
   std::int64_t validation_freq = 1;
 };
 struct EvaluateOptions {
-  std::int64_t batch_size = 32;
+  std::int64_t batch_size = default_batch_size;
   Verbose verbose = Verbose::silent;
   std::optional<Array> sample_weight = {};
 };
 struct PredictOptions {
-  std::int64_t batch_size = 32;
+  std::int64_t batch_size = default_batch_size;
   Verbose verbose = Verbose::silent;
 };
 
@@ -98,7 +99,7 @@ class Model {
   Variable operator()(const Variable& x, CallContext& context) const;
   std::vector<Variable> call(const std::vector<Variable>& x, CallContext& context) const;
   Layer layer() const;
-  Tensor operator()(const Tensor& x) const { return layer()(x); }
+  Tensor operator()(const Tensor& x, Where where = std::source_location::current()) const { return layer()(x, where); }
 
   /// A model with the same layers and weights that trains and predicts with this strategy; it must be compiled
   /// separately.

@@ -30,17 +30,22 @@ class LearningRate {
   double rate_ = 0;
   Schedule schedule_;
 };
+inline constexpr bool default_staircase = false;
 /// initial rate^(step / steps), by whole powers with `staircase`.
-LearningRate ExponentialDecay(double initial, double steps, double rate, bool staircase = false);
+LearningRate ExponentialDecay(double initial, double steps, double rate, bool staircase = default_staircase);
 /// initial / (1 + rate step / steps).
-LearningRate InverseTimeDecay(double initial, double steps, double rate, bool staircase = false);
+LearningRate InverseTimeDecay(double initial, double steps, double rate, bool staircase = default_staircase);
+inline constexpr double default_end_rate = 1e-4, default_decay_power = 1;
 /// From initial to end in `steps` steps, by a power of the remaining fraction.
-LearningRate PolynomialDecay(double initial, double steps, double end = 1e-4, double power = 1);
+LearningRate PolynomialDecay(double initial, double steps, double end = default_end_rate,
+                             double power = default_decay_power);
 /// values[i] up to step boundaries[i], then the last value; ValueError unless there is one more value than boundaries.
 LearningRate PiecewiseConstantDecay(const std::vector<std::int64_t>& boundaries, const std::vector<double>& values);
+inline constexpr double default_cosine_alpha = 0, default_warmup_steps = 0;
 /// Half a cosine from initial to alpha initial in `steps` steps (Loshchilov and Hutter 2017), after a linear warm-up
 /// from 0 (if warm-up steps are given).
-LearningRate CosineDecay(double initial, double steps, double alpha = 0, double warmup_steps = 0);
+LearningRate CosineDecay(double initial, double steps, double alpha = default_cosine_alpha,
+                         double warmup_steps = default_warmup_steps);
 
 /// Clipping of gradients before they are used, in this order.
 struct Clip {
@@ -94,6 +99,7 @@ class OptimizerDefinition {
   struct Step {
     Variable count, rate;
   };
+  static constexpr double default_slot = 0;
   OptimizerDefinition(std::string name, LearningRate rate, const Clip& clip,
                       Where where = std::source_location::current());
   virtual ~OptimizerDefinition() = default;
@@ -106,7 +112,7 @@ class OptimizerDefinition {
 
  protected:
   /// The state of a parameter with this name, of the parameter's shape, initially `first`.
-  SharedVariable slot(const SharedVariable& parameter, const std::string& name, double first = 0);
+  SharedVariable slot(const SharedVariable& parameter, const std::string& name, double first = default_slot);
 
  private:
   friend class Optimizer;
@@ -190,10 +196,11 @@ struct Adadelta : Optimizer {
 std::vector<std::pair<Variable, SharedVariable>> zip(const std::vector<Variable>& gradients,
                                                      const std::vector<SharedVariable>& parameters);
 
+inline constexpr bool default_zeros_for_unconnected = false;
 /// The gradients of a loss with respect to variables, in their order, like TensorFlow's tape: an empty Variable if the
 /// loss does not depend on one (zeros with `zeros_for_unconnected`).
 std::vector<Variable> gradients(const Variable& loss, const std::vector<SharedVariable>& variables,
-                                bool zeros_for_unconnected = false);
+                                bool zeros_for_unconnected = default_zeros_for_unconnected);
 
 }  // namespace croton::nn
 

@@ -57,7 +57,7 @@ class DistributedDataset {
  public:
   using Next = std::function<std::optional<DistributedBatch>()>;
   DistributedDataset(Dataset whole, std::size_t shards) : whole_(std::move(whole)), shards_(shards) {}
-  Next begin(std::int64_t epoch = 0) const;
+  Next begin(std::int64_t epoch = Dataset::default_epoch) const;
   std::optional<std::int64_t> batches() const { return whole_.batches(); }
 
  private:
@@ -122,6 +122,7 @@ class MirroredStrategy {
   explicit MirroredStrategy(const std::vector<std::string>& devices, const MirroredOptions& options = {});
 
   class Scope;
+  static constexpr int default_gather_axis = 0;
   /// During its lifetime, shared variables that this thread makes without a target have a copy on each device, and
   /// models that it makes or compiles are trained with this strategy.
   [[nodiscard]] Scope scope() const;
@@ -160,7 +161,7 @@ class MirroredStrategy {
   /// axis 0 also over rows; the mean then weights all rows equally.
   Variable reduce(ReduceOp op, const PerReplica<Variable>& values, std::optional<int> axis = {}) const;
   /// The values of all shards joined along the axis, on the main device.
-  Variable gather(const PerReplica<Variable>& values, int axis = 0) const;
+  Variable gather(const PerReplica<Variable>& values, int axis = default_gather_axis) const;
 
   /// A function of the inputs for which steps were built. It has the updates of all steps on which its outputs (or
   /// updates) depend; those of a step without results belong to functions of its inputs without outputs. Inputs have no
@@ -214,14 +215,16 @@ class MirroredStrategy::Scope {
   std::unique_ptr<Open> open_;
 };
 
+inline constexpr const char* default_multi_gpu_main_device = "cpu";
 /// A model with the same weights that trains and predicts on several devices, each with its part of a batch. Without a
 /// main device the host combines the results. The devices are a number of GPUs, or of parts of the host
 /// (logical_devices=cpu:8) if there is no GPU; or are given by their numbers, or by names. ValueError, with the
 /// available devices, for fewer than 2 and for too many.
-Model multi_gpu_model(const Model& model, int gpus, const MirroredOptions& options = {.main_device = "cpu"});
+Model multi_gpu_model(const Model& model, int gpus,
+                      const MirroredOptions& options = {.main_device = default_multi_gpu_main_device});
 Model multi_gpu_model(const Model& model, const std::vector<int>& gpus,
-                      const MirroredOptions& options = {.main_device = "cpu"});
+                      const MirroredOptions& options = {.main_device = default_multi_gpu_main_device});
 Model multi_gpu_model(const Model& model, const std::vector<std::string>& devices,
-                      const MirroredOptions& options = {.main_device = "cpu"});
+                      const MirroredOptions& options = {.main_device = default_multi_gpu_main_device});
 
 }  // namespace croton::nn

@@ -9,34 +9,9 @@
 #include "base/index.hpp"
 #include "builder/gradient_context.hpp"
 #include "expr/axes.hpp"
+#include "ops/arrays/parts.hpp"
 #include "ops/axes.hpp"
-#include "ops/parts.hpp"
 #include "ops/registry.hpp"
-
-namespace croton::ops {
-
-Variable require_shape(const Variable& x, const std::vector<std::optional<Operand>>& shape, std::string_view why) {
-  std::vector<Variable> inputs{x};
-  expr::Ints axes;
-  std::int64_t axis = -1;
-  for (const std::optional<Operand>& size : shape) {
-    ++axis;
-    if (!size) continue;
-    demand_whole("specify_shape", x, "a size", *size);
-    inputs.push_back(size->variable);
-    axes.push_back(axis);
-  }
-  if (axes.empty()) return x;
-  return builder::apply("specify_shape", inputs, {{"axes", axes}, {"why", std::string(why)}}, x.where());
-}
-
-Variable require_shape(const Variable& x, int axis, const Operand& size, std::string_view why) {
-  std::vector<std::optional<Operand>> shape(x.type().rank());
-  base::nth(shape, axis) = size;
-  return require_shape(x, shape, why);
-}
-
-}  // namespace croton::ops
 
 namespace croton {
 namespace {

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "base/index.hpp"
+#include "ops/arrays/batch_rules.hpp"
 #include "ops/arrays/gather.hpp"
 #include "ops/arrays/scatter.hpp"
-#include "ops/batch_rules.hpp"
 
 namespace croton::ops {
 

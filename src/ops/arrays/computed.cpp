@@ -10,8 +10,8 @@
 #include "base/index.hpp"
 #include "builder/gradient_context.hpp"
 #include "ops/arrays/lines.hpp"
+#include "ops/arrays/parts.hpp"
 #include "ops/arrays/scatter.hpp"
-#include "ops/parts.hpp"
 
 namespace croton {
 namespace {

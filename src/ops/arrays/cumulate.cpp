@@ -11,10 +11,11 @@
 #include "codegen_templates/common/sizes.hpp"
 #include "expr/evaluate.hpp"
 #include "expr/routine.hpp"
+#include "ops/arrays/batch_rules.hpp"
 #include "ops/arrays/lines.hpp"
+#include "ops/arrays/parts.hpp"
 #include "ops/axes.hpp"
-#include "ops/batch_rules.hpp"
-#include "ops/parts.hpp"
+#include "ops/elementwise/composed.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::ops {

@@ -8,8 +8,8 @@
 #include "base/config.hpp"
 #include "builder/gradient_context.hpp"
 #include "ops/arrays/gather.hpp"
+#include "ops/arrays/parts.hpp"
 #include "ops/axes.hpp"
-#include "ops/parts.hpp"
 #include "ops/registry.hpp"
 
 namespace croton {

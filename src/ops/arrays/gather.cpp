@@ -16,10 +16,10 @@
 #include "expr/arena.hpp"
 #include "expr/axes.hpp"
 #include "expr/evaluate.hpp"
+#include "ops/arrays/batch_rules.hpp"
+#include "ops/arrays/parts.hpp"
 #include "ops/arrays/scatter.hpp"
 #include "ops/axes.hpp"
-#include "ops/batch_rules.hpp"
-#include "ops/parts.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::ops {

@@ -10,9 +10,9 @@
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
 #include "expr/evaluate.hpp"
+#include "ops/arrays/batch_rules.hpp"
 #include "ops/arrays/gather.hpp"
-#include "ops/batch_rules.hpp"
-#include "ops/parts.hpp"
+#include "ops/arrays/parts.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::ops {

@@ -12,7 +12,7 @@
 #include "builder/gradient_context.hpp"
 #include "expr/axes.hpp"
 #include "ops/arrays/gather.hpp"
-#include "ops/parts.hpp"
+#include "ops/arrays/parts.hpp"
 #include "ops/registry.hpp"
 
 namespace croton {

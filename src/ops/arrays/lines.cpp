@@ -8,9 +8,9 @@
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
 #include "expr/evaluate.hpp"
+#include "ops/arrays/batch_rules.hpp"
 #include "ops/arrays/scatter.hpp"
 #include "ops/axes.hpp"
-#include "ops/batch_rules.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::ops {

@@ -6,7 +6,7 @@
 #include "base/config.hpp"
 #include "base/index.hpp"
 #include "builder/gradient_context.hpp"
-#include "ops/parts.hpp"
+#include "ops/arrays/parts.hpp"
 
 namespace croton {
 namespace {

@@ -20,9 +20,10 @@
 #include "builder/gradient_context.hpp"
 #include "expr/axes.hpp"
 #include "expr/evaluate.hpp"
+#include "ops/arrays/parts.hpp"
 #include "ops/axes.hpp"
 #include "ops/custom_gradient.hpp"
-#include "ops/parts.hpp"
+#include "ops/elementwise/composed.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::ops {

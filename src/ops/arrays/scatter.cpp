@@ -11,9 +11,9 @@
 #include "builder/gradient_context.hpp"
 #include "expr/evaluate.hpp"
 #include "expr/routine.hpp"
+#include "ops/arrays/batch_rules.hpp"
 #include "ops/arrays/lines.hpp"
 #include "ops/axes.hpp"
-#include "ops/batch_rules.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::ops {

@@ -13,9 +13,9 @@
 #include "codegen_templates/common/sizes.hpp"
 #include "expr/evaluate.hpp"
 #include "expr/routine.hpp"
+#include "ops/arrays/batch_rules.hpp"
 #include "ops/arrays/lines.hpp"
-#include "ops/batch_rules.hpp"
-#include "ops/parts.hpp"
+#include "ops/arrays/parts.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::ops {

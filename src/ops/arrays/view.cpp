@@ -11,7 +11,7 @@
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
 #include "expr/axes.hpp"
-#include "ops/batch_rules.hpp"
+#include "ops/arrays/batch_rules.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::ops {

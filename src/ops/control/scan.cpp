@@ -17,8 +17,8 @@
 #include "builder/gradient_context.hpp"
 #include "builder/shared.hpp"
 #include "builder/walk.hpp"
+#include "ops/arrays/parts.hpp"
 #include "ops/control/loop.hpp"
-#include "ops/parts.hpp"
 
 namespace croton {
 namespace {

@@ -14,7 +14,7 @@
 #include "builder/gradient_context.hpp"
 #include "ops/axes.hpp"
 #include "ops/custom_gradient.hpp"
-#include "ops/parts.hpp"
+#include "ops/elementwise/composed.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::nnet {

@@ -10,7 +10,7 @@
 #include "base/config.hpp"
 #include "builder/gradient_context.hpp"
 #include "ops/custom_gradient.hpp"
-#include "ops/parts.hpp"
+#include "ops/elementwise/composed.hpp"
 
 namespace croton {
 namespace {
@@ -40,6 +40,15 @@ void ops::demand_real(const Operand& x, std::string_view op) {
   if (is_complex(x.variable.dtype()))
     throw TypeError(fmt::format("{} ({}): {}: floats are accepted, not complex numbers; take real, imag or abs of them",
                                 op, builder::describe(x.where), builder::describe(x.variable)));
+}
+
+Variable ops::integer_op(std::string_view op, const Operand& a, const Operand& b) {
+  const Where where = a.variable.is_constant() ? b.where : a.where;
+  const auto converted = [&](const Variable& x, const Variable& other) {
+    const bool number = x.is_constant() && x.rank() == 0 && is_discrete(x.dtype()) && x.node()->value.as_double(0) >= 0;
+    return number && other.dtype() == DType::uint64 ? cast(Operand(x, where), DType::uint64) : x;
+  };
+  return builder::apply(op, {converted(a.variable, b.variable), converted(b.variable, a.variable)}, {}, where);
 }
 
 Variable ops::complex_sinc(const Operand& z) {

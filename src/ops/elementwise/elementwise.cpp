@@ -11,8 +11,8 @@
 #include "base/checked.hpp"
 #include "base/convert.hpp"
 #include "base/index.hpp"
+#include "ops/elementwise/composed.hpp"
 #include "ops/elementwise/rows.hpp"
-#include "ops/parts.hpp"
 
 namespace croton::ops {
 namespace {

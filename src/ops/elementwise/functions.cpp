@@ -8,9 +8,9 @@
 
 #include "base/checked.hpp"
 #include "base/shape.hpp"
+#include "ops/elementwise/composed.hpp"
 #include "ops/elementwise/rows.hpp"
 #include "ops/elementwise/special_reference.hpp"
-#include "ops/parts.hpp"
 
 namespace croton::ops {
 namespace {
@@ -250,15 +250,6 @@ const std::vector<Row>& rows() {
 }  // namespace
 
 void register_functions(Registry& registry) { register_rows(registry, rows()); }
-
-Variable integer_op(std::string_view op, const Operand& a, const Operand& b) {
-  const Where where = a.variable.is_constant() ? b.where : a.where;
-  const auto converted = [&](const Variable& x, const Variable& other) {
-    const bool number = x.is_constant() && x.rank() == 0 && is_discrete(x.dtype()) && x.node()->value.as_double(0) >= 0;
-    return number && other.dtype() == DType::uint64 ? cast(Operand(x, where), DType::uint64) : x;
-  };
-  return builder::apply(op, {converted(a.variable, b.variable), converted(b.variable, a.variable)}, {}, where);
-}
 
 }  // namespace croton::ops
 

@@ -15,6 +15,7 @@
 #include <unordered_map>
 
 #include "builder/gradient_context.hpp"
+#include "ops/registry.hpp"
 
 namespace croton::ops {
 namespace {
@@ -279,18 +280,17 @@ Variable form_of(const Variable& y) {
   return form.defined() && form.dtype() == y.dtype() && form.rank() == y.rank() ? form : Variable();
 }
 
-}  // namespace
-}  // namespace croton::ops
-
-namespace croton::builder {
-
-StableForm stable_form(const Variable& y) {
-  const OriginScope origin(y.where());
-  StableForm form;
-  ops::current = &form;
-  form.function = ops::form_of(y);
-  ops::current = nullptr;
+builder::StableForm find_stable_form(const Variable& y) {
+  const builder::OriginScope origin(y.where());
+  builder::StableForm form;
+  current = &form;
+  form.function = form_of(y);
+  current = nullptr;
   return form;
 }
 
-}  // namespace croton::builder
+}  // namespace
+
+void register_stable_forms() { builder::set_stable_forms(find_stable_form); }
+
+}  // namespace croton::ops

@@ -8,9 +8,9 @@
 
 #include "base/index.hpp"
 #include "builder/gradient_context.hpp"
+#include "ops/arrays/parts.hpp"
 #include "ops/nnet/image_options.hpp"
 #include "ops/nnet/window.hpp"
-#include "ops/parts.hpp"
 
 namespace croton::nnet {
 namespace {

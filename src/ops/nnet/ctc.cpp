@@ -17,7 +17,8 @@
 #include "builder/gradient_context.hpp"
 #include "expr/evaluate.hpp"
 #include "expr/routine.hpp"
-#include "ops/parts.hpp"
+#include "ops/arrays/parts.hpp"
+#include "ops/elementwise/composed.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::ops {

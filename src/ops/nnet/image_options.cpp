@@ -6,8 +6,8 @@
 
 #include "base/index.hpp"
 #include "builder/gradient_context.hpp"
+#include "ops/arrays/parts.hpp"
 #include "ops/nnet/window.hpp"
-#include "ops/parts.hpp"
 
 namespace croton::ops {
 namespace {

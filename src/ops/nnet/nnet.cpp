@@ -15,8 +15,8 @@
 #include "expr/arena.hpp"
 #include "expr/axes.hpp"
 #include "ops/axes.hpp"
+#include "ops/elementwise/composed.hpp"
 #include "ops/nnet/crossentropy.hpp"
-#include "ops/parts.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::ops {

@@ -9,9 +9,10 @@
 
 #include "base/index.hpp"
 #include "builder/gradient_context.hpp"
+#include "ops/arrays/parts.hpp"
 #include "ops/axes.hpp"
+#include "ops/elementwise/composed.hpp"
 #include "ops/nnet/image_options.hpp"
-#include "ops/parts.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::nnet {

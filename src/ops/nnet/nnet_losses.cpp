@@ -9,8 +9,8 @@
 #include <numbers>
 
 #include "builder/gradient_context.hpp"
+#include "ops/elementwise/composed.hpp"
 #include "ops/nnet/crossentropy.hpp"
-#include "ops/parts.hpp"
 
 namespace croton::nnet {
 namespace {

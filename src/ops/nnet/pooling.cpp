@@ -9,9 +9,10 @@
 
 #include "base/index.hpp"
 #include "builder/gradient_context.hpp"
+#include "ops/arrays/parts.hpp"
+#include "ops/elementwise/composed.hpp"
 #include "ops/nnet/image_options.hpp"
 #include "ops/nnet/window.hpp"
-#include "ops/parts.hpp"
 
 namespace croton::nnet {
 namespace {

@@ -23,7 +23,7 @@
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
 #include "expr/axes.hpp"
-#include "ops/parts.hpp"
+#include "ops/arrays/parts.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::ops {

@@ -15,7 +15,8 @@
 #include "base/config.hpp"
 #include "base/splitmix64.hpp"
 #include "builder/gradient_context.hpp"
-#include "ops/parts.hpp"
+#include "ops/arrays/parts.hpp"
+#include "ops/elementwise/composed.hpp"
 #include "ops/random/draw_request.hpp"
 #include "ops/random/draw_states.hpp"
 

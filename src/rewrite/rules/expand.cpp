@@ -19,7 +19,7 @@ class ExpansionPlacer {
     const expr::Op& op = arena_.op(id);
     const expr::TensorType& type = arena_.type(id);
     const bool is_size = type.rank() == 0 && type.dtype == DType::int64 && op.kind == expr::Kind::Map;
-    if (op.kind == expr::Kind::Leaf || arena_.node(id).place != 0 || is_size) return id;
+    if (op.kind == expr::Kind::Leaf || arena_.node(id).place != base::unplaced || is_size) return id;
     if (const auto found = to_.find(id); found != to_.end()) return found->second;
     std::vector<NodeId> inputs(arena_.inputs(id).begin(), arena_.inputs(id).end());
     for (NodeId& input : inputs) input = (*this)(input);
@@ -35,7 +35,7 @@ class ExpansionPlacer {
 
 NodeId expand(Rewriter& r, NodeId root) {
   const NodeId result = r.arena().op(root).expand(r.arena(), root);
-  return r.arena().node(root).place == 0 ? result : ExpansionPlacer(r.arena(), root)(result);
+  return r.arena().node(root).place == base::unplaced ? result : ExpansionPlacer(r.arena(), root)(result);
 }
 
 }  // namespace

@@ -15,7 +15,6 @@ class BranchLaunch final : public Launch {
   /// `reads`: the device of each buffer that the step reads.
   BranchLaunch(const Executable& executable, const plan::Step& step, Device& device, const std::vector<Device*>& reads,
                const SizeTable& sizes, const BindOptions& options);
-  LaunchKind kind() const override { return LaunchKind::branch; }
   /// Runs the body that the condition selects, and raises its errors.
   void run(const LaunchRun& in) override;
   std::optional<Renumbering> renumbered(const SizeTable&, const SizeTable&, const Memory&) override { return {}; }

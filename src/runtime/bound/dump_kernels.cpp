@@ -1,22 +1,24 @@
 #include "runtime/bound/dump_kernels.hpp"
 
-#include "base/config.hpp"
-#include "runtime/cuda/inspect/dump.hpp"
+#include <utility>
+
+#include "runtime/devices.hpp"
 
 namespace croton::runtime {
 
 void dump_kernels(std::span<const BoundKernel> kernels, const std::string& architecture) noexcept {
-  if (base::config().dump_kernels.empty()) return;
-  cuda::attempt_dump([&] {
+  const auto emit = [kernels](codegen::Target language) {
     std::vector<std::size_t> count;
-    const std::vector<codegen::Text> texts = emit_launch(kernels, codegen::Target::cuda, count);
-    for (std::size_t t = 0; t < texts.size(); kernels = kernels.subspan(count[t++])) {
-      std::vector<codegen::StandalonePart> parts;
-      for (const BoundKernel& kernel : kernels.first(count[t]))
-        parts.push_back({kernel.analysis, &kernel.launch, kernel.extents});
-      cuda::dump(texts[t], architecture, parts);
+    std::vector<DumpedText> dumped;
+    auto next = kernels.begin();
+    for (codegen::Text& text : emit_launch(kernels, language, count)) {
+      DumpedText& made = dumped.emplace_back(std::move(text));
+      const auto end = next + static_cast<std::ptrdiff_t>(count[dumped.size() - 1]);
+      for (; next != end; ++next) made.parts.push_back({next->analysis, &next->launch, next->extents});
     }
-  });
+    return dumped;
+  };
+  dump_texts(emit, architecture);
 }
 
 }  // namespace croton::runtime

@@ -8,8 +8,7 @@
 
 namespace croton::runtime {
 
-/// Calls cuda::dump for each CUDA text of the launch, with a standalone program that runs it with the sizes
-/// of this launch.
-void dump_kernels(std::span<const BoundKernel> kernels, const std::string& architecture = "sm_90") noexcept;
+/// Dumps each text of the launch, with a standalone program that runs it with the sizes of this launch.
+void dump_kernels(std::span<const BoundKernel> kernels, const std::string& architecture) noexcept;
 
 }  // namespace croton::runtime

@@ -110,19 +110,23 @@ std::string line_of(const expr::Origin& origin) {
   return origin.where.known() ? origin.name + ", " + base::file_and_line(origin.where) : origin.name;
 }
 
-std::shared_ptr<const Executable> make_executable(fuse::Program program) {
+std::shared_ptr<const Executable> make_executable(fuse::Program program, plan::Plan plan) {
   auto result = std::make_shared<Executable>();
-  result->plan = plan::make_plan(program);
+  result->plan = std::move(plan);
   result->program = std::move(program);
   for (const fuse::Call& call : result->program.calls) {
     auto& analyses = result->analyses.emplace_back();
-    auto& bodies = result->bodies.emplace_back();
-    for (const auto& body : call.bodies()) bodies.push_back(make_executable(*body));
     if (const auto* kernel = std::get_if<fuse::KernelCall>(&call.work)) {
       analyses.push_back(codegen::analyse(*kernel->kernel));
     } else if (const auto* product = std::get_if<fuse::ProductCall>(&call.work)) {
       for (const auto& generated : product->generated) analyses.push_back(codegen::analyse(*generated->kernel));
     }
+  }
+  result->bodies.resize(result->program.calls.size());
+  for (const plan::Step& step : result->plan.steps) {
+    const auto programs = result->call_of(step).bodies();
+    for (std::size_t i = 0; i < programs.size(); ++i)
+      result->bodies[step.call].push_back(make_executable(*programs[i], *step.bodies[i]));
   }
   result->needed = expr::reachable(result->program.graph);
   std::size_t arguments = 0, shared = 0;

@@ -56,9 +56,13 @@ struct Executable {
   std::shared_ptr<DeviceConstants> device_constants = std::make_shared<DeviceConstants>();
 
   const fuse::Call& call_of(const plan::Step& step) const { return program.calls[step.call]; }
+  /// The first call of a launch; all calls of a launch are of one kind.
+  const fuse::Call& call_of(plan::LaunchId launch) const {
+    return call_of(plan.steps[plan.launches[launch].first_step]);
+  }
 };
-/// Makes the plan of a program, and the executables of its bodies.
-std::shared_ptr<const Executable> make_executable(fuse::Program program);
+/// Finds the facts that binding needs, also for the bodies of loops and branches.
+std::shared_ptr<const Executable> make_executable(fuse::Program program, plan::Plan plan);
 
 /// The lines of the comment above a kernel's text: its expression and the user's lines.
 std::vector<std::string> kernel_comment(const fuse::KernelCall& call);
@@ -92,7 +96,7 @@ struct CallArrays {
   std::vector<Array> outputs;           // results
   std::vector<Array> updates;           // new values; an update in place has the old array
 
-  /// In place of a result that is not there yet, or no more: without dimensions and owner, so that copies allocate
+  /// Instead of a result that is not there yet, or no more: without dimensions and owner, so that copies allocate
   /// nothing.
   static const Array& nothing();
   const Array& of(InputRef input) const { return *(input.shared ? shared : arguments)[input.number]; }

@@ -10,7 +10,6 @@ namespace croton::runtime {
 class HostLaunch final : public Launch {
  public:
   HostLaunch(const Executable& executable, const plan::Step& step, const SizeTable& sizes);
-  LaunchKind kind() const override { return LaunchKind::host; }
   /// Runs the callback. Raises its errors, and TypeError or ShapeError if its results do not have the declared types.
   void run(const LaunchRun& in) override;
   std::optional<Renumbering> renumbered(const SizeTable& before, const SizeTable& sizes, const Memory&) override;

@@ -15,7 +15,7 @@
 #include "runtime/bound/failures.hpp"
 #include "runtime/bound/launch_time.hpp"
 #include "runtime/bound/user_line.hpp"
-#include "runtime/cpu/threads.hpp"
+#include "runtime/cpu/threads/threads.hpp"
 #include "runtime/cuda/nvtx.hpp"
 #include "runtime/support/pieces.hpp"
 
@@ -213,7 +213,7 @@ void KernelLaunch::run_kernels(const Memory& memory, std::uint32_t* failure) {
 /// Items do not depend on each other. A piece has whole grains for all threads.
 void KernelLaunch::run_on_threads() {
   const std::int64_t grain = std::max<std::int64_t>(1, work_.grain);
-  if (work_.items == 0) return;  // kernels divide by extents
+  if (work_.items == 0) return;                                                     // kernels divide by extents
   if (work_.items <= grain) return entry_.run(parameters_.data(), 0, work_.items);  // one thread, in one piece
   cpu::ThreadPool& pool = cpu::ThreadPool::instance();
   const std::int64_t step = grain * pool.threads();

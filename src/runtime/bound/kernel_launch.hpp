@@ -20,7 +20,6 @@ class KernelLaunch final : public Launch {
   KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text, Engine engine, Device& device,
                std::string_view schedule, RunCounts& counts);
 
-  LaunchKind kind() const override { return LaunchKind::kernel; }
   /// Runs the kernels. Raises CheckFailure or GuardFailure if a check fails.
   void run(const LaunchRun& in) override;
   const codegen::Text* text() const override { return &text_; }

@@ -1,6 +1,6 @@
 // Launch: the interface of a bound step, which has numbers for its sizes. There is one class and file for
 // each kind of call: kernel_launch, product_launch, transfer_launch, routine_launch, host_launch,
-// branch_launch, and loops/loop_launch.
+// branch_launch, and loops/loop_launch, whose function BindOptions passes (segment.hpp).
 #pragma once
 
 #include <compare>
@@ -19,8 +19,6 @@
 #include "runtime/lanes/lane_choice.hpp"
 
 namespace croton::runtime {
-
-enum class LaunchKind : std::uint8_t { kernel, product, transfer, routine, loop, branch, host };
 
 /// How kernels run on the host.
 enum class Engine : std::uint8_t { compiled, reference };
@@ -50,7 +48,6 @@ class Launch {
  public:
   virtual ~Launch() = default;
 
-  virtual LaunchKind kind() const = 0;
   /// Runs the launch and counts it. Throws the errors of devices and callbacks, and failed checks.
   virtual void run(const LaunchRun& in) = 0;
 

@@ -22,7 +22,6 @@ class ProductLaunch final : public Launch {
   ProductLaunch(const Executable& executable, const plan::Step& step, Device& device, const ProductSizes& sizes);
   /// Whether the device has a routine for the product. If not, a generated kernel is used.
   bool has_routine() const { return has_routine_; }
-  LaunchKind kind() const override { return LaunchKind::product; }
   void run(const LaunchRun& in) override;
   bool is_tiny() const override { return true; }
   LaunchTime time(double bytes) const override;

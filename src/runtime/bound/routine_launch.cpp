@@ -8,7 +8,7 @@
 #include "base/interrupt.hpp"
 #include "base/shape.hpp"
 #include "runtime/bound/user_line.hpp"
-#include "runtime/cpu/threads.hpp"
+#include "runtime/cpu/threads/threads.hpp"
 #include "runtime/cuda/nvtx.hpp"
 
 namespace croton::runtime {

@@ -25,7 +25,6 @@ class RoutineLaunch final : public Launch {
   RoutineLaunch(const Executable& executable, const plan::Step& step, Engine engine, Device& device,
                 std::string_view schedule, const Memory& memory, RunCounts& counts);
 
-  LaunchKind kind() const override { return LaunchKind::routine; }
   void run(const LaunchRun& in) override;
   const codegen::Text* text() const override { return &text_; }
   bool on_host() const override { return device_.on_host(); }

@@ -40,13 +40,18 @@ BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, fuse::S
     const std::vector<plan::BufferId>& found = plan.segments[number.previous()].fresh;
     for (std::size_t i = 0; i < found.size(); ++i) sizes_.set(plan.buffers[found[i]].node, fresh[i]);
   }
+  devices_.emplace_back(base::host_place, &host_device());
+  const auto add_device = [&](expr::Place place) {
+    using Used = std::pair<expr::Place, Device*>;
+    if (std::ranges::find(devices_, place, &Used::first) == devices_.end())
+      devices_.emplace_back(place, &device_at(place, options.gpus));
+  };
   for (const plan::BufferId b : plan.buffers.ids()) {
     const Buffer& buffer = plan.buffers[b];
     if (buffer.segment == number_) (buffer.in_place_of == plan::no_buffer ? own_ : in_place_).push_back(b);
-    if (buffer.place != 0) devices_.try_emplace(buffer.place, &device_at(buffer.place, options.simulated));
+    add_device(buffer.place);
   }
-  const expr::Place results = executable_->program.graph.results;
-  if (results != 0) devices_.try_emplace(results, &device_at(results, options.simulated));
+  add_device(executable_->program.graph.results);
   find_sizes(*executable_, arrays, number, sizes_);
   check_requirements(*executable_, arrays, number, sizes_);
   find_layouts(*executable_, arrays, number, sizes_, memory_);
@@ -59,8 +64,8 @@ BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, fuse::S
   if (engine_ == Engine::compiled && has_work && !cpu::can_compile()) engine_ = Engine::reference;
   bind_launches(arrays, options, counts);
   if (!options.inside) lanes_ = find_lanes();
-  if (base::shows("launches")) base::show("launches", print());
-  if (base::shows("texts")) base::show("texts", texts());
+  base::show(base::Stage::bind, [&] { return print(); });
+  base::show(base::Stage::emit, [&] { return texts(); });
 }
 
 BoundSegment::~BoundSegment() = default;
@@ -73,11 +78,9 @@ std::string BoundSegment::print() const {
       text += fmt::format("  {}: {} bytes of temporaries\n", base::DeviceName::of_place(place).to_string(),
                           temporaries.bytes);
   }
-  static constexpr std::string_view kinds[] = {"kernel", "product", "transfer", "routine",
-                                               "loop",   "branch",  "callback"};
   for (const BoundLaunch& launch : launches_) {
     const codegen::Text* code = launch.impl->text();
-    text += fmt::format("  launch {}: {}{}{}\n", launch.number, kinds[static_cast<std::size_t>(launch.impl->kind())],
+    text += fmt::format("  launch {}: {}{}{}\n", launch.number, fuse::name_of(executable_->call_of(launch.number).work),
                         code != nullptr ? " " + code->name : "", launch.after_commit ? ", after the commit point" : "");
   }
   return text;
@@ -92,8 +95,12 @@ std::string BoundSegment::texts() const {
   return all;
 }
 
-/// Most places are the host, which needs no search.
-Device& BoundSegment::device_of(expr::Place place) const { return place == 0 ? host_device() : *devices_.at(place); }
+Device& BoundSegment::device_of(expr::Place place) const {
+  for (const auto& [known, device] : devices_) {
+    if (known == place) return *device;
+  }
+  throw InternalError(fmt::format("the plan does not use {}", base::DeviceName::of_place(place).to_string()));
+}
 
 /// Finds the sizes of the workspaces of routines, from the layouts of their operands.
 void BoundSegment::find_workspaces() {
@@ -124,7 +131,7 @@ void BoundSegment::find_uploads() {
     if (!executable_->call_of(step).is<fuse::TransferCall>()) continue;
     const plan::BufferId b = step.writes[0];
     const Buffer &source = buffers[step.reads[0]], &target = buffers[b];
-    if (source.role != Buffer::Role::argument || source.place != 0) continue;
+    if (source.role != Buffer::Role::argument || !base::is_host(source.place)) continue;
     if (target.role != Buffer::Role::temporary || target.in_place_of != plan::no_buffer ||
         target.segment != fuse::first_segment)
       continue;

@@ -8,23 +8,32 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/bound/launch.hpp"
 #include "runtime/bound/segment_lanes.hpp"
 #include "runtime/bound/workspace.hpp"
+#include "runtime/devices.hpp"
 
 namespace croton::runtime {
 
 class TracedCall;  // trace.hpp
 struct TracedWork;
 
+struct BindOptions;
+/// Binds a loop. Raises OutOfMemory.
+using BindLoop = std::unique_ptr<Launch>(const Executable& executable, const plan::Step& step, Device& device,
+                                         const SizeTable& sizes, const Memory& memory, const BindOptions& options,
+                                         RunCounts& counts);
+
 struct BindOptions {
+  BindLoop& bind_loop;               // that of loops/, a folder which uses this one
   Engine engine = Engine::compiled;  // without a compiler the reference evaluator is used
-  bool simulated = false;            // all devices are simulated
-  std::string schedule;              // overrides (codegen/schedule.hpp)
-  std::string_view name = {};        // of the function, for timings; empty: no timings
-  bool inside = false;               // a body of a loop or branch: one thread runs it, as part of their trace event
+  Gpus gpus = Gpus::of_flags;
+  std::string schedule;        // overrides (codegen/schedule.hpp)
+  std::string_view name = {};  // of the function, for timings; empty: no timings
+  bool inside = false;         // a body of a loop or branch: one thread runs it, as part of their trace event
 };
 
 class BoundSegment {
@@ -101,7 +110,7 @@ class BoundSegment {
   fuse::SegmentId number_;
   bool inside_;
   Engine engine_;
-  std::map<expr::Place, Device*> devices_;  // of the plan, without the host
+  std::vector<std::pair<expr::Place, Device*>> devices_;  // of the plan, the host first
   SizeTable sizes_;
   Memory memory_;
   std::vector<plan::BufferId> own_, in_place_;  // buffers that get memory here; buffers that share it

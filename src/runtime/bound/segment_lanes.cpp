@@ -7,7 +7,7 @@
 #include "base/shape.hpp"
 #include "runtime/bound/launch_time.hpp"
 #include "runtime/bound/segment.hpp"
-#include "runtime/cpu/threads.hpp"
+#include "runtime/cpu/threads/threads.hpp"
 
 namespace croton::runtime {
 namespace {
@@ -77,7 +77,7 @@ LaunchTime BoundSegment::time_of(const BoundLaunch& launch) const {
 
 /// Null if there is only one lane.
 std::unique_ptr<SegmentLanes> BoundSegment::find_lanes() const {
-  if (devices_.empty() || launches_.size() < 2) return nullptr;
+  if (devices_.size() == 1 || launches_.size() < 2) return nullptr;
   std::vector<LaneName> names;  // per launch
   for (const BoundLaunch& launch : launches_) names.push_back(lane_of(launch));
   // The calling thread runs the lane of the host or, if the host has no work, the lane of another device.

@@ -2,18 +2,17 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/config.hpp"
+#include "base/device_name.hpp"
 #include "runtime/bound/branch_launch.hpp"
 #include "runtime/bound/dump_kernels.hpp"
 #include "runtime/bound/host_launch.hpp"
 #include "runtime/bound/kernel_launch.hpp"
-#include "runtime/bound/loop_launch.hpp"
 #include "runtime/bound/product_launch.hpp"
 #include "runtime/bound/routine_launch.hpp"
 #include "runtime/bound/segment.hpp"
 #include "runtime/bound/transfer_launch.hpp"
 #include "runtime/bound/user_line.hpp"
-#include "runtime/cuda/inspect/dump.hpp"
+#include "runtime/devices.hpp"
 
 namespace croton::runtime {
 
@@ -64,8 +63,9 @@ class BoundSegment::Binder {
       return std::make_unique<RoutineLaunch>(executable_, *step_, segment_.engine_, *device_, options_.schedule,
                                              segment_.memory_, counts_);
     });
-    if (!base::config().dump_kernels.empty())
-      cuda::dump(codegen::emit_routine(routine_part(executable_, *step_), codegen::Target::cuda), architecture());
+    dump_text(
+        [&](codegen::Target language) { return codegen::emit_routine(routine_part(executable_, *step_), language); },
+        device_->architecture());
     add(std::move(routine));
   }
 
@@ -73,7 +73,7 @@ class BoundSegment::Binder {
 
   void operator()(const fuse::LoopCall& call) {
     add(with_lines(call.origin, [&] {
-      return bind_loop(executable_, *step_, *device_, sizes(), segment_.memory_, options_, counts_);
+      return options_.bind_loop(executable_, *step_, *device_, sizes(), segment_.memory_, options_, counts_);
     }));
   }
 
@@ -87,7 +87,6 @@ class BoundSegment::Binder {
 
  private:
   const SizeTable& sizes() const { return segment_.sizes_; }
-  std::string architecture() const { return device_->runs_cuda() ? device_->architecture() : "sm_90"; }
   void add(std::unique_ptr<Launch> launch) {
     segment_.launches_.push_back({std::move(launch), step_->after_commit, number_});
   }
@@ -99,7 +98,7 @@ class BoundSegment::Binder {
       kernels.push_back(bind_kernel(executable_, plan_.steps[s], generated, sizes(), segment_.memory_));
     std::vector<std::size_t> count;
     std::vector<codegen::Text> texts = emit_launch(kernels, device_->target(), count);
-    dump_kernels(kernels, architecture());
+    dump_kernels(kernels, device_->architecture());
     auto next = kernels.begin();
     for (std::size_t t = 0; t < texts.size(); ++t) {
       const auto end = next + static_cast<std::ptrdiff_t>(count[t]);
@@ -169,7 +168,9 @@ std::vector<codegen::Text> BoundSegment::small_products(const CallArrays& arrays
   for (const plan::LaunchId l : segment.launches()) {
     const plan::Step& step = plan.steps[plan.launches[l].first_step];
     const fuse::Call& call = executable_->call_of(step);
-    if (!call.is<fuse::ProductCall>() || call.place != 0 || choose_generated(*executable_, step, sizes_) >= 0) continue;
+    if (!call.is<fuse::ProductCall>() || !base::is_host(call.place) ||
+        choose_generated(*executable_, step, sizes_) >= 0)
+      continue;
     const auto [m, k, n, batch] = product_sizes(*executable_, step, smallest);
     if (!fuse::is_small_product(m, k, n)) continue;
     const BoundKernel kernel =

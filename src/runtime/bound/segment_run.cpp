@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/config.hpp"
+#include "base/device_name.hpp"
 #include "base/interrupt.hpp"
 #include "base/shape.hpp"
 #include "runtime/bound/segment.hpp"
@@ -38,11 +39,7 @@ std::int64_t read_integer(const char* address, DType dtype) {
 const TracedCall* BoundSegment::traced() const { return inside_ ? nullptr : TracedCall::current(); }
 
 TracedWork BoundSegment::transfer_work(const Buffer& to, std::size_t bytes) const {
-  return {.executable = executable_,
-          .node = to.node,
-          .kind = LaunchKind::transfer,
-          .lane = {to.place, true},
-          .bytes = bytes};
+  return {.executable = executable_, .node = to.node, .lane = {to.place, true}, .bytes = bytes};
 }
 
 /// Sets the address of the constant's copy on this device, which is sent at the first use.
@@ -262,11 +259,8 @@ void BoundSegment::run(BoundLaunch& launch, const LaneContext& in) {
   const auto work = [&] { launch.impl->run({memory_, in.counts, in.failure, host_results_, uploads_, executable_}); };
   if (in.traced == nullptr) return work();
   TracedCall::record(in.traced, work, [&] {
-    return TracedWork{.executable = executable_,
-                      .launch = launch.number,
-                      .kind = launch.impl->kind(),
-                      .lane = lane_of(launch),
-                      .bytes = launch.impl->bytes()};
+    return TracedWork{
+        .executable = executable_, .launch = launch.number, .lane = lane_of(launch), .bytes = launch.impl->bytes()};
   });
 }
 
@@ -314,7 +308,7 @@ bool BoundSegment::is_tiny() const {
   std::size_t bytes = 0;
   const plan::Plan& plan = executable_->plan;
   for (const plan::BufferId b : plan.buffers.ids()) {
-    if (plan.buffers[b].place != 0) return false;
+    if (!base::is_host(plan.buffers[b].place)) return false;
     bytes += bytes_of(b);
   }
   return bytes <= few_bytes;

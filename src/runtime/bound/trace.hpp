@@ -19,7 +19,6 @@ struct TracedWork {
   std::shared_ptr<const Executable> executable;
   plan::LaunchId launch = plan::no_launch;  // a launch of its plan
   NodeId node = expr::no_node;              // without a launch: the value that was sent
-  LaunchKind kind = LaunchKind::kernel;
   LaneName lane;
   std::size_t bytes = 0;  // of a transfer
 };

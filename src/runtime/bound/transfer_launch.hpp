@@ -10,7 +10,6 @@ class TransferLaunch final : public Launch {
   /// `ahead`: copy in advance, into memory of the device's Uploads.
   TransferLaunch(const Executable& executable, const plan::Step& step, Device& from, Device& to, const Memory& memory,
                  bool ahead);
-  LaunchKind kind() const override { return LaunchKind::transfer; }
   std::size_t bytes() const override { return record_.bytes; }
   void run(const LaunchRun& in) override;
   LaunchTime time(double bytes) const override;

@@ -4,10 +4,11 @@
 
 #include <cstring>
 
+#include "base/index.hpp"
 #include "base/memory.hpp"
 #include "runtime/cpu/blas/blas.hpp"
 #include "runtime/cpu/dnn/dnn.hpp"
-#include "runtime/cpu/threads.hpp"
+#include "runtime/cpu/threads/threads.hpp"
 #include "runtime/device/device_split.hpp"
 
 namespace croton::runtime {
@@ -49,11 +50,10 @@ class Part final : public Device {
 
 int count() { return current_split().cpus; }
 
-runtime::Device* find(int number) {
-  if (number == 0) return &host_device();
-  if (number >= count()) return nullptr;
+runtime::Device& find(int number) {
+  if (number == 0) return host_device();
   static auto& made = *new MadeDevices<int>;
-  return &made.get(number, [&] { return std::make_unique<Part>(number); });
+  return made.get(number, [&] { return std::make_unique<Part>(number); });
 }
 
 std::string remark(int number) { return number == 0 ? "" : " (logical)"; }
@@ -62,10 +62,21 @@ std::string advice(int number) {
   return fmt::format(" (the flag logical_devices=cpu:{} makes cpu0 to cpu{})", number + 1, number);
 }
 
+void configure(const base::Flags& flags) {
+  ThreadPool::instance().set_threads(base::to_int(flags.threads));
+  Blas::configure(flags.blas);
+  Dnn::configure(flags.dnn);
+}
+
 }  // namespace
 
 const Backend& backend() {
-  static constexpr Backend cpu{base::DeviceName::Kind::cpu, count, find, remark, advice};
+  static constexpr Backend cpu{.kind = base::DeviceName::Kind::cpu,
+                               .count = count,
+                               .find = find,
+                               .remark = remark,
+                               .advice = advice,
+                               .configure = configure};
   return cpu;
 }
 

@@ -17,7 +17,7 @@
 #include "base/stage.hpp"
 #include "llvm/croton_api.hpp"
 #include "runtime/cpu/compiler.hpp"
-#include "runtime/cpu/threads.hpp"
+#include "runtime/cpu/threads/threads.hpp"
 #include "runtime/support/cache.hpp"
 
 namespace croton::runtime::cpu {
@@ -53,7 +53,7 @@ class KernelStore {
       }
     }
     if (!missing.empty()) compile(missing, counts);
-    if (base::shows("compiled")) show(texts, missing);
+    base::show(base::Stage::compile, [&] { return print(texts, missing); });
     std::vector<KernelEntry> result;
     for (const codegen::Text& text : texts) result.push_back(find(text).value());
     recent_.resize(std::min(recent_.size(), max_recent));  // only now: nothing else keeps entries of this call
@@ -62,13 +62,14 @@ class KernelStore {
   }
 
  private:
-  static void show(std::span<const codegen::Text> texts, std::span<const codegen::Text* const> missing) {
+  /// One line for each kernel.
+  static std::string print(std::span<const codegen::Text> texts, std::span<const codegen::Text* const> missing) {
     std::string lines;
     for (const codegen::Text& text : texts) {
       const bool compiled = std::ranges::any_of(missing, [&](const auto* other) { return other->name == text.name; });
       lines += "  " + text.name + (compiled ? ": by Clang and LLVM\n" : ": cached\n");
     }
-    base::show("compiled", lines);
+    return lines;
   }
 
   /// Kernels with different options are different kernels: the level of optimisation, and whether they check their

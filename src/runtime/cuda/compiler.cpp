@@ -51,14 +51,14 @@ std::vector<std::byte> compile(std::string_view unit, std::string_view digest, s
   if (cache != nullptr) {
     if (auto found = cache->find(key.digest())) {
       if (from_cache != nullptr) *from_cache = true;
-      if (base::shows("compiled")) base::show("compiled", fmt::format("  {}: cached\n", name));
+      base::show(base::Stage::compile, [&] { return fmt::format("  {}: cached\n", name); });
       return *found;
     }
   }
   const auto begin = std::chrono::steady_clock::now();
   const Nvrtc::Result result = nvrtc.compile(unit, architecture, extra, form == Form::ptx, file);
   base::StageTimer::note("NVRTC", std::chrono::steady_clock::now() - begin);
-  if (base::shows("compiled")) base::show("compiled", fmt::format("  {}: for {} by NVRTC\n", name, architecture));
+  base::show(base::Stage::compile, [&] { return fmt::format("  {}: for {} by NVRTC\n", name, architecture); });
   const std::vector<std::byte> code = form == Form::ptx ? bytes_of(result.ptx)
                                       : form == Form::facts
                                           ? bytes_of(write_facts(collect_facts(result.log, result.cubin)))

@@ -16,14 +16,15 @@
 #include <vector>
 
 #include "base/config.hpp"
+#include "runtime/cuda/driver/memory.hpp"
+#include "runtime/cuda/driver/transfer.hpp"
+#include "runtime/cuda/dump.hpp"
 #include "runtime/cuda/graph.hpp"
 #include "runtime/cuda/kernels.hpp"
 #include "runtime/cuda/libraries/blaslt.hpp"
 #include "runtime/cuda/libraries/dnn.hpp"
-#include "runtime/cuda/libraries/toolkit.hpp"
-#include "runtime/cuda/memory.hpp"
 #include "runtime/cuda/peer_copies.hpp"
-#include "runtime/cuda/transfer.hpp"
+#include "runtime/cuda/toolkit/toolkit.hpp"
 #include "runtime/cuda/uploads.hpp"
 #include "runtime/device/device_split.hpp"
 #include "runtime/device/elements.hpp"
@@ -341,6 +342,11 @@ class Device final : public runtime::Device {
   Stream peer_stream_;  // has only copies from other GPUs
 };
 
+void configure(const base::Flags& flags) {
+  set_toolkit(flags);
+  set_driver_library(flags.cuda_driver);
+}
+
 struct FoundGpus {
   int count = 0;
   std::string why;     // the short reason, if there is none
@@ -359,8 +365,7 @@ const FoundGpus& find_gpus() {
   const auto [at, fresh] = found.by_flags.try_emplace({flags.cuda_driver, flags.cuda_root});
   FoundGpus& gpus = at->second;
   if (!fresh) return gpus;
-  set_toolkit(flags);
-  set_driver_library(flags.cuda_driver);
+  configure(flags);
   gpus.driver = flags.cuda_driver;
   try {
     if (Driver::available()) gpus.count = Driver::instance().device_count();
@@ -373,9 +378,7 @@ const FoundGpus& find_gpus() {
 
 /// cuda<number>: a part of a GPU, or a whole one. DeviceError if it cannot be used.
 std::unique_ptr<runtime::Device> make_device(int number, const GpuPart& where) {
-  const base::Flags& flags = base::config();
-  set_toolkit(flags);
-  set_driver_library(flags.cuda_driver);
+  configure(base::config());
   std::shared_ptr<Context> context = Context::get(where.gpu);
   const GpuFacts& known = context->facts();
   const bool is_part = where.parts > 1;
@@ -400,16 +403,13 @@ bool are_simulated() { return base::config().cuda_simulator > 0; }
 
 int count() { return are_simulated() ? 0 : count_parts(current_split(), find_gpus().count); }
 
-runtime::Device* find(int number) {
-  if (are_simulated()) return nullptr;
-  const DeviceSplit split = current_split();
+runtime::Device& find(int number) {
   const FoundGpus& found = find_gpus();
-  if (number >= count_parts(split, found.count)) return nullptr;
   // Under another driver, or as another part, the same number is another device.
   using Key = std::tuple<std::string, int, int, int, int>;
   static auto& made = *new MadeDevices<Key>;
-  const GpuPart part = part_of(split, found.count, number);
-  return &made.get({found.driver, number, part.gpu, part.part, part.parts}, [&] { return make_device(number, part); });
+  const GpuPart part = part_of(current_split(), found.count, number);
+  return made.get({found.driver, number, part.gpu, part.part, part.parts}, [&] { return make_device(number, part); });
 }
 
 std::string remark(int number) {
@@ -426,7 +426,14 @@ std::string advice(int) {
 }  // namespace
 
 const Backend& backend() {
-  static constexpr Backend cuda{base::DeviceName::Kind::cuda, count, find, remark, advice, true};
+  static constexpr Backend cuda{.kind = base::DeviceName::Kind::cuda,
+                                .count = count,
+                                .find = find,
+                                .remark = remark,
+                                .advice = advice,
+                                .automatic = true,
+                                .configure = configure,
+                                .dump = dump};
   return cuda;
 }
 

@@ -8,7 +8,7 @@
 // - the workspace of a function, which the next call reuses, and that of products and convolutions, which all of them
 //   share: the next use comes after the last one;
 // - a copy from the host: the data is copied to pinned memory before copy_in returns, so the host's memory may change
-//   at once; a piece of pinned memory is reused after an event that follows the copy out of it (staging.hpp);
+//   at once; a piece of pinned memory is reused after an event that follows the copy out of it (driver/staging.hpp);
 // - a copy of an argument of a call runs in a stream of its own, while the main stream still computes the previous
 //   call. It writes memory that the main stream does not read any more, and the main stream waits for it (uploads.hpp);
 // - a copy to the host waits for the stream up to itself;

@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-#include "runtime/cuda/stream.hpp"
+#include "runtime/cuda/driver/stream.hpp"
 
 namespace croton::runtime::cuda {
 

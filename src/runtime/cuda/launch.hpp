@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/cuda/stream.hpp"
+#include "runtime/cuda/driver/stream.hpp"
 
 namespace croton::runtime::cuda {
 

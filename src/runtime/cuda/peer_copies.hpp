@@ -2,7 +2,7 @@
 // on their memory waits for them; each GPU has a list of the copies that its computing stream has not waited for.
 #pragma once
 
-#include "runtime/cuda/stream.hpp"
+#include "runtime/cuda/driver/stream.hpp"
 
 #include <atomic>
 #include <cstddef>

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "runtime/cuda/compiler.hpp"
-#include "runtime/cuda/context.hpp"
+#include "runtime/cuda/driver/context.hpp"
 
 namespace croton::runtime::cuda {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "runtime/cuda/transfer.hpp"
+#include "runtime/cuda/driver/transfer.hpp"
 #include "runtime/device/elements.hpp"
 
 namespace croton::runtime::cuda {

@@ -8,8 +8,8 @@
 //   allocation; when it ends, the computing stream has waited for all copies into it.
 #pragma once
 
+#include "runtime/cuda/driver/stream.hpp"
 #include "runtime/cuda/peer_copies.hpp"
-#include "runtime/cuda/stream.hpp"
 #include "runtime/device/device.hpp"
 
 #include <array>

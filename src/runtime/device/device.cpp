@@ -17,7 +17,9 @@ void Device::copy_from(Device& other, void* to, const void* from, std::size_t by
   copy_in(to, staging.get(), bytes);
 }
 
-std::string Device::architecture() const { return fmt::format("sm_{}{}", facts_.major, facts_.minor); }
+std::string Device::architecture() const {
+  return runs_cuda() ? fmt::format("sm_{}{}", facts_.major, facts_.minor) : std::string(codegen::default_architecture);
+}
 
 Prepared Device::prepare(const codegen::Text& text, int) {
   throw InternalError(fmt::format("{} was asked to prepare the kernel {}, which the runtime runs", name(), text.name));

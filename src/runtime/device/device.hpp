@@ -98,7 +98,8 @@ class Device : public base::DeviceMemory {
   bool runs_cuda() const { return facts_.target == codegen::Target::cuda; }
   /// Whether the runtime reads its memory and runs its kernels itself: true for the host and its parts.
   bool on_host() const { return facts_.on_host; }
-  /// The architecture of a GPU, such as "sm_90".
+  /// The architecture for which CUDA texts are compiled, such as "sm_90"; codegen::default_architecture if the device
+  /// runs no CUDA.
   std::string architecture() const;
 
   /// The memory that it has handed out; base/memory.hpp counts that of the host instead.

@@ -11,7 +11,7 @@ namespace croton::runtime {
 
 /// The work of a device is one lane, and the copies to it from other devices are one, so that it can compute meanwhile.
 struct LaneName {
-  expr::Place place = 0;
+  expr::Place place = base::host_place;
   bool copies = false;
   friend auto operator<=>(const LaneName&, const LaneName&) = default;
 };

@@ -13,9 +13,9 @@
 
 #include "base/config.hpp"
 #include "base/thread.hpp"
-#include "runtime/cpu/one_per_process.hpp"
-#include "runtime/cpu/spin.hpp"
-#include "runtime/cpu/threads.hpp"
+#include "runtime/cpu/threads/one_per_process.hpp"
+#include "runtime/cpu/threads/spin.hpp"
+#include "runtime/cpu/threads/threads.hpp"
 
 namespace croton::runtime {
 namespace {

@@ -48,7 +48,7 @@ class Lanes {
 };
 
 /// Finds the pieces that each piece must wait for, from the memory that they touch: a piece reads what another has
-/// written before, and writes what others have read or written before. Pieces come in order.
+/// written before, and writes what others have read or written before. Pieces come in order. (lane_order.cpp)
 class LaneOrder {
  public:
   /// Bytes [begin, end) of some memory, which has any number.

@@ -9,7 +9,6 @@
 #include "base/shape.hpp"
 #include "plan/loop_form.hpp"
 #include "runtime/bound/launch_time.hpp"
-#include "runtime/bound/loop_launch.hpp"
 #include "runtime/cuda/nvtx.hpp"
 
 namespace croton::runtime {

@@ -16,7 +16,6 @@ class LoopLaunch final : public Launch {
   /// Allocates the states whose history is not a result. Raises OutOfMemory.
   LoopLaunch(const Executable& executable, const plan::Step& step, Device& device, const SizeTable& sizes,
              const Memory& memory, const BindOptions& options, RunCounts& counts);
-  LaunchKind kind() const override { return LaunchKind::loop; }
   /// Runs the steps, and raises their errors.
   void run(const LaunchRun& in) override;
   const codegen::Text* text() const override { return native_ ? &native_->text() : nullptr; }
@@ -66,5 +65,10 @@ class LoopLaunch final : public Launch {
   std::optional<RepeatedWork> repeated_;  // recorded steps; after what it uses, so that it is destroyed first
   std::int64_t steps_per_piece_ = 0;      // the number of steps that are recorded together
 };
+
+/// Binds a loop, and allocates the states whose history is not a result. Raises OutOfMemory.
+std::unique_ptr<Launch> bind_loop(const Executable& executable, const plan::Step& step, Device& device,
+                                  const SizeTable& sizes, const Memory& memory, const BindOptions& options,
+                                  RunCounts& counts);
 
 }  // namespace croton::runtime

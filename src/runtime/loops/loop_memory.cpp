@@ -25,7 +25,7 @@ namespace {
 // steps together (cpu/product.hpp).
 constexpr std::int64_t min_rows_for_panels = 64;
 // Two words, in separate cache lines.
-constexpr std::size_t grid_barrier_bytes = 2 * ct::meeting_stride;
+constexpr std::size_t grid_barrier_bytes = 2 * ct::grid_barrier_stride;
 // Per part: three words, as in ct::Failure, and one for the alignment.
 constexpr std::size_t bytes_of_failure = 16;
 

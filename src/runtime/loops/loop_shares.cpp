@@ -10,7 +10,7 @@
 #include "base/rounding.hpp"
 #include "base/shape.hpp"
 #include "codegen_templates/common/sizes.hpp"
-#include "runtime/cpu/threads.hpp"
+#include "runtime/cpu/threads/threads.hpp"
 
 namespace croton::runtime {
 namespace {

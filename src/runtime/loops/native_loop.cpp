@@ -4,11 +4,10 @@
 #include <optional>
 #include <utility>
 
-#include "base/config.hpp"
 #include "runtime/cpu/device.hpp"
-#include "runtime/cpu/threads.hpp"
-#include "runtime/cuda/inspect/dump.hpp"
+#include "runtime/cpu/threads/threads.hpp"
 #include "runtime/cuda/nvtx.hpp"
+#include "runtime/devices.hpp"
 #include "runtime/loops/loop_parts.hpp"
 #include "runtime/loops/loop_text.hpp"
 
@@ -25,8 +24,7 @@ constexpr std::int64_t cost_of_part = 16;
 /// The layout's text, compiled if a GPU runs it. Then also finds the number of blocks of a cooperative launch.
 codegen::Text prepared_text(LoopLayout& layout, RunCounts& counts) {
   codegen::Text text = emit_text(layout, layout.device.target());
-  if (!base::config().dump_kernels.empty())
-    cuda::dump(emit_text(layout, codegen::Target::cuda), layout.on_host() ? "sm_90" : layout.device.architecture());
+  dump_text([&](codegen::Target language) { return emit_text(layout, language); }, layout.device.architecture());
   if (!layout.on_host()) count_prepared(layout.device.prepare(text, layout.shares.schedule.threads), counts);
   if (layout.is_grid()) find_grid_blocks(layout, text);
   return text;

@@ -80,8 +80,8 @@ std::vector<std::byte> compile(std::string_view text, std::span<const std::strin
   cpu::CompileTimes times;
   std::vector<std::byte> object = cpu::Compiler::instance().compile(whole, options, &times);
   times.note();
-  if (base::shows("compiled"))
-    base::show("compiled", fmt::format("  {}: for the simulator by Clang and LLVM\n", fmt::join(kernels, ", ")));
+  base::show(base::Stage::compile,
+             [&] { return fmt::format("  {}: for the simulator by Clang and LLVM\n", fmt::join(kernels, ", ")); });
   return object;
 }
 

@@ -206,7 +206,10 @@ int count() {
   return gpus == 0 ? 0 : count_parts(current_split(), gpus);
 }
 
-runtime::Device* find(int number) { return number < count() ? &device(number) : nullptr; }
+runtime::Device& find(int number) {
+  static auto& made = *new MadeDevices<int>;
+  return made.get(number, [&] { return std::make_unique<Device>(number); });
+}
 
 std::string remark(int) { return " (simulated)"; }
 
@@ -214,13 +217,13 @@ std::string advice(int) { return ""; }
 
 }  // namespace
 
-runtime::Device& device(int number) {
-  static auto& made = *new MadeDevices<int>;
-  return made.get(number, [&] { return std::make_unique<Device>(number); });
-}
-
 const Backend& backend() {
-  static constexpr Backend simulator{base::DeviceName::Kind::cuda, count, find, remark, advice};
+  static constexpr Backend simulator{.kind = base::DeviceName::Kind::cuda,
+                                     .count = count,
+                                     .find = find,
+                                     .remark = remark,
+                                     .advice = advice,
+                                     .simulates = true};
   return simulator;
 }
 

@@ -9,7 +9,4 @@ namespace croton::runtime::simulator {
 /// other.
 const Backend& backend();
 
-/// The simulated GPU with that number, even if the flags ask for none.
-runtime::Device& device(int number);
-
 }  // namespace croton::runtime::simulator

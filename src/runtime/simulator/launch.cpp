@@ -51,8 +51,7 @@ void check_shape(const std::string& name, const Program::Kernel& kernel, const L
       product(shape.block()) > Limits::threads_per_block || product(shape.grid()) > Limits::blocks[0]) {
     throw DeviceError(
         fmt::format("kernel {} cannot run as {} blocks of {} threads: a launch needs at least one block (at most {}, "
-                    "{} and {} along "
-                    "x, y and z), and 1 to {} threads in it",
+                    "{} and {} along x, y and z), and 1 to {} threads in it",
                     name, text_of(shape.grid()), text_of(shape.block()), Limits::blocks[0], Limits::blocks[1],
                     Limits::blocks[2], Limits::threads_per_block));
   }

@@ -10,7 +10,7 @@
 
 #include "own_kernels.hpp"
 #include "programs.hpp"
-#include "runtime/cuda/transfer.hpp"
+#include "runtime/cuda/driver/transfer.hpp"
 #include "runtime/loops/repeated_work.hpp"
 
 namespace croton::smoke {
@@ -22,18 +22,18 @@ namespace cuda = runtime::cuda;
 // next block. Two places alternate: a block that is one round ahead writes to the other one.
 constexpr const char* barrier_text = R"(
 struct barrier_rounds_Params {
-  unsigned int* meeting;
+  unsigned int* grid_barrier;
   unsigned int* written;  // of each block twice
   unsigned long long* wrong;
   ct::index rounds;
 };
 CT_KERNEL void barrier_rounds(const barrier_rounds_Params p) {
-  const ct::GridCrew crew{p.meeting};
+  const ct::GridGroup group{p.grid_barrier};
   const unsigned int blocks = ct::block_count(), block = ct::block_index();
   for (ct::index round = 0; round < p.rounds; ++round) {
     unsigned int* const place = p.written + (round % 2) * blocks;
     if (ct::thread_index() == 0) place[block] = (unsigned int)round + 1u;
-    crew.sync();
+    group.sync();
     if (ct::thread_index() == 0 && place[(block + 1u) % blocks] != (unsigned int)round + 1u) p.wrong[block] += 1;
   }
 }
@@ -52,9 +52,9 @@ std::string barrier_rounds(const Machine& machine, bool fully_resident, std::int
   require(blocks > 0, fmt::format("{} blocks of {} threads can be resident", resident, threads));
   const cuda::Stream stream(context);
   const std::size_t count = static_cast<std::size_t>(blocks);
-  const cuda::Buffer meeting(stream, 256), written(stream, 8 * count), wrong(stream, 8 * count);
-  for (const cuda::Buffer* buffer : {&meeting, &written, &wrong}) cuda::fill(stream, buffer->data(), 0, buffer->size());
-  const std::uint64_t parameters[] = {cuda::pointer_of(meeting.data()), cuda::pointer_of(written.data()),
+  const cuda::Buffer barrier(stream, 256), written(stream, 8 * count), wrong(stream, 8 * count);
+  for (const cuda::Buffer* buffer : {&barrier, &written, &wrong}) cuda::fill(stream, buffer->data(), 0, buffer->size());
+  const std::uint64_t parameters[] = {cuda::pointer_of(barrier.data()), cuda::pointer_of(written.data()),
                                       cuda::pointer_of(wrong.data()), static_cast<std::uint64_t>(rounds)};
   cuda::Event start(context, cuda::Event::Timing::on), end(context, cuda::Event::Timing::on);
   start.record(stream);

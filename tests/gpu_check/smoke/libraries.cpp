@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "programs.hpp"
+#include "runtime/cuda/driver/transfer.hpp"
 #include "runtime/cuda/libraries/blaslt.hpp"
 #include "runtime/cuda/libraries/dnn.hpp"
-#include "runtime/cuda/transfer.hpp"
 
 namespace croton::smoke {
 namespace {
@@ -48,7 +48,7 @@ void product(const cuda::Stream& stream, cuda::BlasLt& library, const Matrices& 
       for (std::int64_t l = 0; l < k; ++l) want += a.as_double(offset + i * k + l) * b.as_double(offset + l * n + j);
       const double value = static_cast<double>(got[static_cast<std::size_t>(i * n + j)]);
       require(std::abs(value - want) <= tolerance,
-              fmt::format("{} x {} x {} at an offset of {} elements: element ({}, {}) is {:.9g} in place of {:.9g}", m,
+              fmt::format("{} x {} x {} at an offset of {} elements: element ({}, {}) is {:.9g} instead of {:.9g}", m,
                           n, k, offset, i, j, value, want));
     }
   }

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "codegen/emit.hpp"
+#include "runtime/cuda/driver/transfer.hpp"
 #include "runtime/cuda/libraries/nvrtc.hpp"
 #include "runtime/cuda/target.hpp"
-#include "runtime/cuda/transfer.hpp"
 
 namespace croton::smoke {
 

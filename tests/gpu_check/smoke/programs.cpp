@@ -39,7 +39,7 @@ struct Compiled {
 /// The difference of the bits; empty if they are equal. The sign and payload of a NaN depend on the processor and are
 /// not compared.
 std::string difference(const Array& got, const Array& wanted) {
-  if (got.shape() != wanted.shape()) return fmt::format("has {} elements in place of {}", got.size(), wanted.size());
+  if (got.shape() != wanted.shape()) return fmt::format("has {} elements instead of {}", got.size(), wanted.size());
   const Array a = got.copy(), b = wanted.copy();
   std::int64_t wrong = 0, first = -1;
   double farthest = 0;
@@ -51,7 +51,7 @@ std::string difference(const Array& got, const Array& wanted) {
     farthest = std::max(farthest, std::abs(x - y));
   }
   if (wrong == 0) return a.dtype() == b.dtype() ? "" : "has another dtype";
-  return fmt::format("differs in {} of {} elements, by at most {:.3g}; element {} is {:.9g} in place of {:.9g}", wrong,
+  return fmt::format("differs in {} of {} elements, by at most {:.3g}; element {} is {:.9g} instead of {:.9g}", wrong,
                      a.size(), farthest, first, a.as_double(first), b.as_double(first));
 }
 

@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 
 #include "programs.hpp"
-#include "runtime/cuda/context.hpp"
-#include "runtime/cuda/stream.hpp"
-#include "runtime/cuda/transfer.hpp"
+#include "runtime/cuda/driver/context.hpp"
+#include "runtime/cuda/driver/stream.hpp"
+#include "runtime/cuda/driver/transfer.hpp"
 
 namespace croton::smoke {
 namespace {

@@ -70,7 +70,7 @@ Device& device() {
 
 std::atomic<int> present{0};
 int count() { return present > 0 ? 1 : 0; }
-runtime::Device* find(int number) { return number < count() ? &device() : nullptr; }
+runtime::Device& find(int) { return device(); }
 std::string remark(int) { return " (stub)"; }
 std::string advice(int) { return " (the test is over)"; }
 

@@ -34,7 +34,7 @@ class Memory {
     const auto next = pieces_.upper_bound(begin);
     if (bytes == 0) return;
     if (next == pieces_.begin() || begin + bytes > std::prev(next)->first + std::prev(next)->second)
-      throw InternalError("stub: what was asked for is not in its memory");
+      throw InternalError("stub: the range is not in its memory");
   }
 
  private:

@@ -21,7 +21,7 @@
 #include "runtime/cpu/blas/few_rows.hpp"
 #include "runtime/cpu/blas/openblas.hpp"
 #include "runtime/cpu/dnn/dnn.hpp"
-#include "runtime/cpu/threads.hpp"
+#include "runtime/cpu/threads/threads.hpp"
 
 namespace croton::runtime::cpu {
 namespace {

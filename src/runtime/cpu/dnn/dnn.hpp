@@ -9,8 +9,8 @@
 #include <memory>
 #include <string>
 
-#include "runtime/cpu/blas/blas.hpp"
 #include "runtime/device/convolution.hpp"
+#include "runtime/device/matrix_product.hpp"
 
 namespace croton::runtime::cpu {
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/signals.hpp"
-#include "runtime/cpu/blas/blas.hpp"
 #include "runtime/cpu/dnn/dnn_problem.hpp"
+#include "runtime/device/matrix_product.hpp"
 #include "runtime/support/library.hpp"
 
 namespace croton::runtime::cpu::dnn {

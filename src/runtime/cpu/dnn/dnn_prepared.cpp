@@ -10,7 +10,7 @@
 #include "base/memory.hpp"
 #include "base/rounding.hpp"
 #include "runtime/cpu/dnn/dnn_copy.hpp"
-#include "runtime/cpu/threads.hpp"
+#include "runtime/cpu/threads/threads.hpp"
 #include "runtime/device/elements.hpp"
 
 namespace croton::runtime::cpu::dnn {

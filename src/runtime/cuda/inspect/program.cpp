@@ -13,7 +13,7 @@
 #include "base/environment.hpp"
 #include "base/file.hpp"
 #include "base/process.hpp"
-#include "runtime/cuda/libraries/found_library.hpp"
+#include "runtime/cuda/toolkit/found_library.hpp"
 
 namespace croton::runtime::cuda {
 namespace fs = std::filesystem;

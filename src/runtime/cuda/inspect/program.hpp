@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/cuda/libraries/toolkit.hpp"
+#include "runtime/cuda/toolkit/toolkit.hpp"
 
 namespace croton::runtime::cuda {
 

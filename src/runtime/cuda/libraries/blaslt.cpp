@@ -16,9 +16,9 @@
 #include "base/hash.hpp"
 #include "base/rounding.hpp"
 #include "base/shape.hpp"
+#include "runtime/cuda/driver/transfer.hpp"
 #include "runtime/cuda/libraries/blaslt_types.hpp"
-#include "runtime/cuda/libraries/found_library.hpp"
-#include "runtime/cuda/transfer.hpp"
+#include "runtime/cuda/toolkit/found_library.hpp"
 #include "runtime/device/elements.hpp"
 
 namespace croton::runtime::cuda {

@@ -14,8 +14,8 @@
 #include <string>
 #include <utility>
 
-#include "runtime/cuda/libraries/toolkit.hpp"
-#include "runtime/cuda/stream.hpp"
+#include "runtime/cuda/driver/stream.hpp"
+#include "runtime/cuda/toolkit/toolkit.hpp"
 #include "runtime/device/matrix_product.hpp"
 
 namespace croton::runtime::cuda {

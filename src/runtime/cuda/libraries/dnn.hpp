@@ -13,8 +13,8 @@
 #include <span>
 #include <string>
 
-#include "runtime/cuda/libraries/toolkit.hpp"
-#include "runtime/cuda/stream.hpp"
+#include "runtime/cuda/driver/stream.hpp"
+#include "runtime/cuda/toolkit/toolkit.hpp"
 #include "runtime/device/convolution.hpp"
 
 namespace croton::runtime::cuda {

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 
-#include "runtime/cuda/driver_types.hpp"
+#include "runtime/cuda/driver/driver_types.hpp"
 
 namespace croton::runtime::cuda::dnn {
 

@@ -12,7 +12,7 @@
 #include "base/compilation.hpp"
 #include "base/memory.hpp"
 #include "codegen/emit.hpp"
-#include "runtime/cuda/libraries/found_library.hpp"
+#include "runtime/cuda/toolkit/found_library.hpp"
 
 namespace croton::runtime::cuda {
 namespace {

@@ -1,5 +1,5 @@
 // Batching rules of views, generators, reads and writes at positions: the op for inputs with one more first axis
-// (builder/batch.hpp).
+// (builder/batch.hpp). Those at positions are in batch_positions.cpp, the others in batch_rules.cpp.
 #pragma once
 
 #include "builder/batch.hpp"

@@ -1,6 +1,6 @@
 // The CUDA driver (libcuda): a table of its entry points, filled at the first use, and its errors as exceptions. It
 // belongs to the system, so the system's loader finds it; the flag `cuda_driver` names another one, and cuda_root=none
-// hides it. context.hpp, stream.hpp, memory.hpp, transfer.hpp, module.hpp and launch.hpp explain the calls.
+// hides it. context.hpp, stream.hpp, memory.hpp, transfer.hpp, ../module.hpp and ../launch.hpp explain the calls.
 #pragma once
 
 #include <croton/where.hpp>
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/cuda/driver_types.hpp"
+#include "runtime/cuda/driver/driver_types.hpp"
 #include "runtime/support/library.hpp"
 
 namespace croton::runtime::cuda {
@@ -69,7 +69,7 @@ class Driver {
   }
 
 #define CROTON_CUDA_ENTRY(name, symbol, ...) Entry<__VA_ARGS__> name;
-#include "runtime/cuda/driver_entries.def"
+#include "runtime/cuda/driver/driver_entries.def"
 #undef CROTON_CUDA_ENTRY
 
  private:

@@ -1,4 +1,4 @@
-#include "runtime/cuda/context.hpp"
+#include "runtime/cuda/driver/context.hpp"
 
 #include <croton/error.hpp>
 
@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "runtime/cuda/staging.hpp"
+#include "runtime/cuda/driver/staging.hpp"
 
 namespace croton::runtime::cuda {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/cuda/libraries/toolkit.hpp"
+#include "runtime/cuda/toolkit/toolkit.hpp"
 
 #include <dlfcn.h>
 

@@ -1,4 +1,4 @@
-#include "ops/batch_rules.hpp"
+#include "ops/arrays/batch_rules.hpp"
 
 #include <croton/ops.hpp>
 

@@ -11,6 +11,7 @@
 
 #include "base/config.hpp"
 #include "compile.hpp"
+#include "runtime/devices.hpp"
 
 namespace croton::detail {
 
@@ -40,6 +41,7 @@ struct CompiledFunction {
   const expr::Graph& graph() const { return *rewritten.graph; }
   bool reference() const { return mode == base::RunMode::reference; }
   bool simulated() const { return mode == base::RunMode::simulate; }  // it runs on the simulated cuda0
+  runtime::Gpus gpus() const { return simulated() ? runtime::Gpus::simulated : runtime::Gpus::of_flags; }
   bool verified() const { return mode == base::RunMode::verify; }
 };
 

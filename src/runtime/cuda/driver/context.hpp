@@ -1,6 +1,6 @@
 // The driver's context of a GPU: the facts of the GPU, the pool of its memory, and the one place where calls to the
-// driver are made and checked. Streams, events, buffers and modules (stream.hpp, memory.hpp, module.hpp) keep their
-// context alive. A device of the runtime works in a context (device.hpp); parts of a GPU share one.
+// driver are made and checked. Streams, events, buffers and modules (stream.hpp, memory.hpp, ../module.hpp) keep their
+// context alive. A device of the runtime works in a context (../device.hpp); parts of a GPU share one.
 //
 // It is the primary context, which other libraries of the process share. Every call makes it current in the calling
 // thread, so that any thread may use any object; calls of several threads may run at once.
@@ -19,7 +19,7 @@
 #include <string>
 #include <type_traits>
 
-#include "runtime/cuda/driver.hpp"
+#include "runtime/cuda/driver/driver.hpp"
 
 namespace croton::runtime::cuda {
 

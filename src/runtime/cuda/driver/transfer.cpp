@@ -1,8 +1,8 @@
-#include "runtime/cuda/transfer.hpp"
+#include "runtime/cuda/driver/transfer.hpp"
 
 #include <croton/error.hpp>
 
-#include "runtime/cuda/staging.hpp"
+#include "runtime/cuda/driver/staging.hpp"
 
 namespace croton::runtime::cuda {
 namespace {

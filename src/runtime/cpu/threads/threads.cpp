@@ -1,4 +1,4 @@
-#include "runtime/cpu/threads.hpp"
+#include "runtime/cpu/threads/threads.hpp"
 
 #include <sched.h>
 
@@ -13,8 +13,8 @@
 
 #include "base/signals.hpp"
 #include "base/thread.hpp"
-#include "runtime/cpu/one_per_process.hpp"
-#include "runtime/cpu/spin.hpp"
+#include "runtime/cpu/threads/one_per_process.hpp"
+#include "runtime/cpu/threads/spin.hpp"
 
 namespace croton::runtime::cpu {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <span>
 
-#include "runtime/cuda/memory.hpp"
+#include "runtime/cuda/driver/memory.hpp"
 
 namespace croton::runtime::cuda {
 

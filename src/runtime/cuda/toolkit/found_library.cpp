@@ -1,4 +1,4 @@
-#include "runtime/cuda/libraries/found_library.hpp"
+#include "runtime/cuda/toolkit/found_library.hpp"
 
 #include <algorithm>
 

@@ -1,10 +1,12 @@
-#include "runtime/cuda/inspect/dump.hpp"
+#include "runtime/cuda/dump.hpp"
 
 #include <atomic>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,6 +36,18 @@ bool is_first(const std::string& folder, const std::string& file) {
   return written->emplace(folder, file).second;
 }
 
+/// Runs it; a failure becomes a warning.
+void attempt_dump(const std::function<void()>& work) noexcept {
+  try {
+    try {
+      work();
+    } catch (const std::exception& error) {
+      warn_once(error.what());
+    }
+  } catch (...) {  // even the warning failed
+  }
+}
+
 void dump_text(const codegen::Text& text, std::span<const codegen::StandalonePart> parts,
                const std::string& architecture) {
   const base::Flags& flags = base::config();
@@ -60,21 +74,9 @@ void dump_text(const codegen::Text& text, std::span<const codegen::StandalonePar
 
 }  // namespace
 
-void attempt_dump(const std::function<void()>& work) noexcept {
-  try {
-    try {
-      work();
-    } catch (const std::exception& error) {
-      warn_once(error.what());
-    }
-  } catch (...) {  // even the warning failed
-  }
-}
-
-void dump(const codegen::Text& text, const std::string& architecture,
-          std::span<const codegen::StandalonePart> parts) noexcept {
+void dump(const DumpedTexts& texts, const std::string& architecture) noexcept {
   attempt_dump([&] {
-    if (!base::config().dump_kernels.empty()) dump_text(text, parts, architecture);
+    for (const DumpedText& dumped : texts(codegen::Target::cuda)) dump_text(dumped.text, dumped.parts, architecture);
   });
 }
 

@@ -1,4 +1,4 @@
-#include "runtime/cuda/memory.hpp"
+#include "runtime/cuda/driver/memory.hpp"
 
 #include <bit>
 #include <utility>

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/cuda/libraries/toolkit.hpp"
+#include "runtime/cuda/toolkit/toolkit.hpp"
 #include "runtime/support/library.hpp"
 
 namespace croton::runtime::cuda {

@@ -1,4 +1,4 @@
-#include "runtime/cuda/stream.hpp"
+#include "runtime/cuda/driver/stream.hpp"
 
 #include <utility>
 

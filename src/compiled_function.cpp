@@ -1,4 +1,4 @@
-#include "call/compiled_function.hpp"
+#include "compiled_function.hpp"
 
 #include <algorithm>
 #include <mutex>

@@ -1,7 +1,6 @@
-// Helpers that several composed operations share.
+// Parts, sizes, counts and positions of arrays, for composed operations.
 #pragma once
 
-#include <croton/complex.hpp>
 #include <croton/variable.hpp>
 
 #include <optional>
@@ -10,19 +9,6 @@
 
 namespace croton::ops {
 
-/// x, with integers and bool converted to floatX.
-Variable in_floats(const Operand& x);
-/// TypeError of the operation `op` for complex numbers.
-void demand_real(const Operand& x, std::string_view op);
-/// sin(pi z) / (pi z) of complex z.
-Variable complex_sinc(const Operand& z);
-/// nextafter(a, b) of float16 or bfloat16.
-Variable narrow_neighbour(const Operand& a, const Operand& b, DType dtype);
-/// Applies f to the real and to the imaginary part of complex numbers.
-template <class F>
-Variable of_parts(const Variable& z, F f) {
-  return complex(f(real(z)), f(imag(z)));
-}
 /// The dtype in which `own` is accumulated for `result`. Signed and unsigned integers are accumulated in 64-bit
 /// integers: they wrap in the same way, and floats would lose the last bits.
 inline DType common_dtype(DType own, DType result) {
@@ -30,9 +16,6 @@ inline DType common_dtype(DType own, DType result) {
   const bool whole = is_discrete(own) && is_discrete(result);
   return !whole || is_discrete(both) ? both : is_unsigned_int(own) ? DType::uint64 : DType::int64;
 }
-/// An op of integers. uint64 and signed dtypes have no common integer dtype: together with uint64, a constant that is
-/// not negative becomes uint64, too.
-Variable integer_op(std::string_view op, const Operand& a, const Operand& b);
 /// start:stop:step along one axis, the other axes whole.
 Variable part_along(const Variable& x, int axis, std::optional<Operand> start, std::optional<Operand> stop,
                     std::optional<Operand> step = {});

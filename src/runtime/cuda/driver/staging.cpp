@@ -1,10 +1,10 @@
-#include "runtime/cuda/staging.hpp"
+#include "runtime/cuda/driver/staging.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 #include "base/rounding.hpp"
-#include "runtime/cuda/context.hpp"
+#include "runtime/cuda/driver/context.hpp"
 
 namespace croton::runtime::cuda {
 

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <span>
 
-#include "runtime/cuda/driver_types.hpp"
+#include "runtime/cuda/driver/driver_types.hpp"
 
 namespace croton::runtime::cuda {
 

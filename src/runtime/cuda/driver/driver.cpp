@@ -1,4 +1,4 @@
-#include "runtime/cuda/driver.hpp"
+#include "runtime/cuda/driver/driver.hpp"
 
 #include <croton/error.hpp>
 
@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/source_place.hpp"
-#include "runtime/cuda/libraries/toolkit.hpp"
+#include "runtime/cuda/toolkit/toolkit.hpp"
 
 namespace croton::runtime::cuda {
 namespace fs = std::filesystem;
@@ -135,7 +135,7 @@ Driver::Driver(std::shared_ptr<SharedLibrary> library) : library_(std::move(libr
                                   package));
   }
 #define CROTON_CUDA_ENTRY(name, symbol, ...) name = {#name, library_->function<Result(__VA_ARGS__)>(#symbol)};
-#include "runtime/cuda/driver_entries.def"
+#include "runtime/cuda/driver/driver_entries.def"
 #undef CROTON_CUDA_ENTRY
   const Result code = cuInit.function(0);
   has_devices_ = code != result::no_device;

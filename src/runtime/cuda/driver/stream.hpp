@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "runtime/cuda/context.hpp"
+#include "runtime/cuda/driver/context.hpp"
 
 namespace croton::runtime::cuda {
 

@@ -1,0 +1,87 @@
+// Inspection of a function: its graph, plan, kernels and devices.
+#include <croton/device.hpp>
+#include <croton/function.hpp>
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "call/callable.hpp"
+#include "expr/print.hpp"
+#include "placement_log.hpp"
+#include "plan/plan.hpp"
+#include "runtime/cuda/libraries/nvrtc.hpp"
+#include "settings.hpp"
+#include "shown_kernels.hpp"
+
+namespace croton {
+
+std::string Function::graph() const {
+  return expr::print(impl().placed().executable->program.graph, {.origins = true});
+}
+std::string Function::plan() const {
+  const auto executable = impl().placed().executable;
+  const std::string loops = impl().loops_of_last_call(*executable);
+  return plan::print(executable->plan, executable->program) +
+         (loops.empty() ? "" : "loops, as the last call ran them\n" + loops);
+}
+std::size_t Function::product_count() const { return impl().placed().executable->program.product_count(); }
+
+std::string Function::rewrites() const {
+  return rewrite::print(impl().function().rewritten.reports) + rewrite::print(impl().placed().reports);
+}
+
+std::vector<TransferInfo> Function::transfers() const { return impl().transfers(); }
+std::vector<std::string> Function::devices() const { return detail::devices_of(*impl().placed().executable); }
+std::string Function::placement() const { return detail::print_placement(impl().placed()); }
+
+namespace {
+
+/// Overrides, followed by more overrides, which have priority.
+std::string joined(const std::string& schedule, const std::string& more) {
+  return schedule + (schedule.empty() || more.empty() ? "" : "+") + more;
+}
+
+}  // namespace
+
+std::vector<KernelInfo> Function::kernels(const std::string& target, const KernelOptions& options) const {
+  detail::apply_settings();
+  return detail::show_kernels(*impl().placed().executable, target, joined(impl().function().schedule, options.schedule),
+                              impl().function().gpus());
+}
+
+std::string Function::schedule_difference(const std::string& target, const std::string& schedule) const {
+  const std::vector<KernelInfo> before = kernels(target), after = kernels(target, {.schedule = schedule});
+  const bool facts = !before.empty() && before[0].target.starts_with("cuda:") && runtime::cuda::Nvrtc::available();
+  std::string text;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const auto line = [&](const std::string& from, const std::string& to) {
+      text += from == to ? fmt::format("  {} (unchanged)\n", from) : fmt::format("- {}\n+ {}\n", from, to);
+    };
+    text += before[i].name + "\n";
+    line(before[i].schedule, after[i].schedule);
+    line(before[i].launch, after[i].launch);
+    if (!facts) continue;
+    const std::vector<KernelFacts> old_facts = before[i].facts(), new_facts = after[i].facts();
+    for (std::size_t e = 0; e < old_facts.size(); ++e) line(to_string(old_facts[e]), to_string(new_facts[e]));
+  }
+  return text;
+}
+
+std::string Function::source(const std::string& target) const {
+  const bool cuda = target.starts_with("cuda");
+  std::string text = codegen::prelude(cuda ? codegen::Target::cuda : codegen::Target::cpu);
+  for (const KernelInfo& kernel : kernels(target)) text += kernel.source + "\n";
+  return text;
+}
+
+std::string debugprint(const Function& function) { return function.graph(); }
+
+std::ostream& operator<<(std::ostream& out, const Outputs& outputs) {
+  if (!outputs.is_list()) return out << outputs.only();
+  out << "[";
+  for (std::size_t i = 0; i < outputs.size(); ++i) out << (i > 0 ? ", " : "") << outputs[i];
+  return out << "]";
+}
+
+}  // namespace croton
