@@ -219,12 +219,11 @@ void log_placement(const std::string& function, const Planned& planned) noexcept
   });
 }
 
-void log_call(const std::string& function, std::span<const runtime::Transferred> transfers,
-              const runtime::Executable& executable) noexcept {
+void log_call(const std::string& function, std::span<const runtime::Transferred> transfers) noexcept {
   static constexpr std::string_view kinds[] = {"input", "shared variable", "value", "output", "constant"};
   write_log([&](Log&) {
     std::string text;
-    for (const TransferInfo& t : describe_transfers(transfers, executable)) {
+    for (const TransferInfo& t : describe_transfers(transfers)) {
       text += fmt::format("{}: {} {}: {} -> {}, {} bytes\n", function, kinds[base::ordinal(t.kind)], t.what, t.from,
                           t.to, t.bytes);
     }
@@ -232,13 +231,11 @@ void log_call(const std::string& function, std::span<const runtime::Transferred>
   });
 }
 
-std::vector<TransferInfo> describe_transfers(std::span<const runtime::Transferred> transfers,
-                                             const runtime::Executable& executable) {
-  const expr::Graph& graph = executable.program.graph;
+std::vector<TransferInfo> describe_transfers(std::span<const runtime::Transferred> transfers) {
   std::vector<TransferInfo> result;
   for (const runtime::Transferred& t : transfers) {
-    result.push_back(
-        {title_of(graph, t.node), name_of(t.from), name_of(t.to), t.bytes, static_cast<TransferInfo::Kind>(t.kind)});
+    result.push_back({title_of(t.executable->program.graph, t.node), name_of(t.from), name_of(t.to), t.bytes,
+                      static_cast<TransferInfo::Kind>(t.kind)});
   }
   return result;
 }

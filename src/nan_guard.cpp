@@ -112,7 +112,7 @@ struct Faults {
     expr::evaluate(call.imported, call.inputs, [&](const expr::EvaluatedNode& at) {
       if (at.node >= arena.size()) return;
       // A constant is what the program states: it is not a fault, but the results that it makes bad are.
-      if (arena.op(at.node).is(expr::Core::const_)) return;
+      if (arena.op(at.node).is(expr::Core::const_) || arena.op(at.node).is(expr::Core::constant)) return;
       bad[at.node] = Contents(at.value, call.kinds).bad();
       if (!bad[at.node] || !Contents(at.value, fuse::guarded_kinds(arena.op(at.node), call.kinds)).bad()) return;
       for (const NodeId input : arena.inputs(at.node)) {

@@ -16,8 +16,7 @@ namespace croton::detail {
 /// Whether the log is on. The log functions ignore errors of the stream, which are not errors of the call.
 bool logs_placement(const base::Flags& flags);
 void log_placement(const std::string& function, const Planned& planned) noexcept;
-void log_call(const std::string& function, std::span<const runtime::Transferred> transfers,
-              const runtime::Executable& executable) noexcept;
+void log_call(const std::string& function, std::span<const runtime::Transferred> transfers) noexcept;
 /// The names of the devices on which steps run, besides transfers.
 std::vector<std::string> devices_of(const runtime::Executable& executable);
 /// The result of placement: one line for each op of the graph. `log`: its reasons.
@@ -25,7 +24,6 @@ std::string print_placement(const expr::Graph& graph, std::span<const rewrite::P
 /// The same for a plan, in the order in which the ops run.
 std::string print_placement(const Planned& planned);
 /// Transfers with the names of variables and devices.
-std::vector<TransferInfo> describe_transfers(std::span<const runtime::Transferred> transfers,
-                                             const runtime::Executable& executable);
+std::vector<TransferInfo> describe_transfers(std::span<const runtime::Transferred> transfers);
 
 }  // namespace croton::detail

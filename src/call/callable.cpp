@@ -87,7 +87,6 @@ bool Callable::run_plan(Placed& where, bool briefly) {
   }
   runtime::BoundPlan& plan =
       last != nullptr ? *last : where.plans.find_or_bind(f, where.executable, arrays_, run_counts_);
-  if (last_run_ != where.executable) last_run_ = where.executable;
   const bool tiny = plan.is_tiny() && !f.verified();
   if (tiny != is_tiny_.load(std::memory_order_relaxed)) is_tiny_.store(tiny, std::memory_order_relaxed);
   arrays_.reuse_outputs = briefly;
@@ -198,7 +197,7 @@ bool Callable::call(std::span<const Argument> arguments, bool briefly,
   if (f.verified()) verify(where);
   ++calls_;
   commit(values_of_copies());  // everything that may fail is done
-  if (logs) log_call(f.name, run_counts_.transferred, *where.executable);
+  if (logs) log_call(f.name, run_counts_.transferred);
   take(arrays_.outputs);
   return true;
 }
@@ -210,8 +209,7 @@ Verification Callable::verification() const {
 
 std::vector<TransferInfo> Callable::transfers() const {
   const CallLock::Guard lock(mutex_, function_->name);
-  if (!last_run_) return {};
-  return describe_transfers(run_counts_.transferred, *last_run_);
+  return describe_transfers(run_counts_.transferred);
 }
 
 std::string Callable::loops_of_last_call(const runtime::Executable& executable) const {

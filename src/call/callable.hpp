@@ -71,7 +71,6 @@ class Callable {
 
   runtime::Workspace workspace_;
   runtime::RunCounts run_counts_;
-  std::shared_ptr<const runtime::Executable> last_run_;  // the owner of the nodes in run_counts_.transferred
   std::uint64_t calls_ = 0;
   std::atomic<bool> is_tiny_{false};
   Verification verification_;

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/index.hpp"
+#include "expr/branch.hpp"
 #include "expr/evaluate.hpp"
 
 namespace croton::expr {
@@ -135,6 +136,7 @@ class Bounds {
       }
       terms = std::max(terms, at.inputs[k].size());
     }
+    if (op.kind == Kind::Branch) return branch(at, errors);
     // The propagation of errors through the steps of a loop is not computed.
     if (op.kind == Kind::Loop) return Array::full(DType::float64, shape, unbounded);
     const bool moves = op.kind == Kind::View || op.kind == Kind::Join || op.kind == Kind::Window ||
@@ -187,6 +189,17 @@ class Bounds {
       base::nth(bounds, i) = bound <= std::numeric_limits<double>::max() ? bound : unbounded;
     }
     return result;
+  }
+
+  /// The bound of a result of the body that runs.
+  Array branch(const EvaluatedNode& at, const std::vector<Array>& errors) const {
+    if (errors[0].as_double(0) > 0) return Array::full(DType::float64, at.value.shape(), unbounded);
+    const Branch branch(at.arena.attrs(at.node), at.inputs.size());
+    const Graph& body = branch.body(at.inputs[0].as_double(0) != 0)->graph();
+    Bounds inner(unit_);
+    for (std::size_t k = 0; k < body.inputs.size(); ++k) inner.bounds_.emplace(body.inputs[k].node, errors[k + 1]);
+    evaluate(body, at.inputs.subspan(1), [&](const EvaluatedNode& node) { inner.add(node); });
+    return inner.of(body.roots()[branch.index]);
   }
 
   template <class Change>

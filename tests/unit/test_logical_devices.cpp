@@ -145,6 +145,27 @@ TEST_CASE("updates on parts of the host: homes move, pinned values go home, in p
   CHECK(there.kernels()[0].target == "cpu");
 }
 
+TEST_CASE("transfers inside of branches have the names of the body's variables") {
+  const Machine machine(Machine::Kind::logical);
+  const auto x = ct::vector("x");
+  const auto n = ct::scalar("n", DType::int32);
+  const auto a = ct::shared(Array{1.f, 1.f}, {.name = "a"});
+  const ct::Variable there = [&] {
+    const ct::device_scope scope("cpu1");
+    return ct::exp(x);
+  }();
+  const ct::Function f = ct::function({x, n}, ct::ifelse(n > 1, there + a, x));
+  f(Array{1.f, 2.f}, Array(2));
+  const std::vector<ct::TransferInfo> sent = f.transfers();
+  REQUIRE(sent.size() == 2);
+  for (const ct::TransferInfo& transfer : sent) {
+    CHECK(transfer.kind == ct::TransferInfo::Kind::value);
+    CHECK(transfer.what != "a");
+    CHECK(transfer.what != "n");
+  }
+  CHECK(sent[0].what == "x");
+}
+
 TEST_CASE("a variable on a device that a flag has taken away is an error that says so") {
   const auto x = [] {
     const ct::change_flags two{"logical_devices=cpu:2"};

@@ -151,6 +151,14 @@ TEST_CASE("infinities that are part of a result, and constants, are no faults") 
   const std::string at = next_line();
   const auto capped = ct::where(y > 0, y, ct::constant(Array(infinite)));
   CHECK_THAT(message(ct::function({y}, capped), Array{1.f, -1.f}), contains("where (" + at + ") made 1 inf"));
+  const auto limits = ct::constant(Array(std::vector<float>{infinite, 3.f}));
+  const std::string here = next_line();
+  const auto limited = ct::where(y > 0, y, limits);
+  CHECK_THAT(message(ct::function({y}, limited), Array{-1.f, -1.f}), contains("where (" + here + ") made 1 inf"));
+  for (const char* mode : {"mode=run", "mode=reference"}) {
+    const ct::change_flags in(mode);
+    CHECK(message(ct::function({y}, ct::minimum(y, limits)), Array{1.f, 5.f}) == "nothing was raised");
+  }
 }
 
 TEST_CASE("every family of kernels is guarded") {

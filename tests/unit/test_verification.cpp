@@ -203,6 +203,22 @@ TEST_CASE("right functions of all kinds are found right") {
   right(ct::cast(x, DType::float64) / 3, DType::float64);
 }
 
+TEST_CASE("branches are judged by the errors inside of the body that runs") {
+  const ct::change_flags flags{"mode=verify"};
+  const auto x = ct::vector("x");
+  const auto n = ct::scalar("n", DType::int32);
+  const Array X{-8.f, 2.f, -5.f};
+  for (const ct::Variable& value :
+       {ct::ifelse(n > 1, ct::exp(-10.1f * x), x), ct::ifelse(n > 1, ct::exp(x * 3.f) - 1.f, x),
+        ct::ifelse(n > 1, ct::take(x, ct::flatnonzero(x > 0.f)), x)}) {
+    const auto f = ct::function({x, n}, value);
+    for (const int branch : {2, 0}) {
+      CHECK(message(f, X, Array(branch)) == "nothing was raised");
+      CHECK(f.verification().outputs.at(0).allowed_ulp < 1e4);
+    }
+  }
+}
+
 TEST_CASE("after infinities in between the results are still judged") {
   const ct::change_flags flags{"mode=verify"};
   const auto x = ct::matrix("x");

@@ -110,10 +110,11 @@ void check_place(const Array& place, std::span<const std::int64_t> shape);
 /// A copy from one device to another.
 struct Transferred {
   enum class Kind : std::uint8_t { input, shared, value, output, constant };
-  NodeId node;  // the copy, on the target device
-  expr::Place from, to;
-  Kind kind;
-  std::size_t bytes;
+  std::shared_ptr<const Executable> executable;  // of the function, or of a body of a loop or branch
+  NodeId node;                                   // its node: the copy, on the target device
+  expr::Place from = base::host_place, to = base::host_place;
+  Kind kind = Kind::value;
+  std::size_t bytes = 0;
 };
 
 /// Counts of the work of calls. The caller owns it and protects it by a lock.

@@ -51,7 +51,8 @@ class BoundSegment::Binder {
   void operator()(const fuse::TransferCall&) {
     Device& from = segment_.device_of(plan_.buffers[step_->reads[0]].place);
     const bool ahead = segment_.uploaded_[step_->writes[0]];
-    auto transfer = std::make_unique<TransferLaunch>(executable_, *step_, from, *device_, segment_.memory_, ahead);
+    auto transfer = std::make_unique<TransferLaunch>(segment_.executable_, segment_.inside_, *step_, from, *device_,
+                                                     segment_.memory_, ahead);
     if (!ahead) return add(std::move(transfer));
     // Copies in advance come before everything that may wait for the device, such as a kernel with checks.
     segment_.launches_.insert(segment_.launches_.begin() + uploads_++,

@@ -55,7 +55,7 @@ void BoundSegment::send_constant(plan::BufferId b, RunCounts& counts) {
     TracedCall::record(
         traced(), [&] { found = constants.arrays.emplace(key, copy_to(to, host_device(), value)).first; },
         [&] { return transfer_work(buffer, value.bytes()); });
-    counts.add({buffer.node, 0, buffer.place, Transferred::Kind::constant, value.bytes()});
+    counts.add({executable_, buffer.node, base::host_place, buffer.place, Transferred::Kind::constant, value.bytes()});
   }
   memory_.base[b] = address_of(found->second);
 }
@@ -91,8 +91,8 @@ void BoundSegment::send_copy(plan::BufferId b, CallArrays& arrays, RunCounts& co
         },
         [&] { return transfer_work(buffer, value.bytes()); });
     copy = {std::move(fresh), arrays.versions[number] + 1};
-    counts.add(
-        {buffer.node, plan.buffers[buffer.copy_of].place, buffer.place, Transferred::Kind::shared, value.bytes()});
+    counts.add({executable_, buffer.node, plan.buffers[buffer.copy_of].place, buffer.place, Transferred::Kind::shared,
+                value.bytes()});
   }
   arrays.held.push_back(copy.array);
   memory_.base[b] = address_of(copy.array);

@@ -6,21 +6,23 @@
 
 namespace croton::runtime {
 
-TransferLaunch::TransferLaunch(const Executable& executable, const plan::Step& step, Device& from, Device& to,
-                               const Memory& memory, bool ahead)
+TransferLaunch::TransferLaunch(const std::shared_ptr<const Executable>& executable, bool inside, const plan::Step& step,
+                               Device& from, Device& to, const Memory& memory, bool ahead)
     : step_(&step), origin_(nullptr), from_(from), to_(to), ahead_(ahead) {
   using Role = plan::Buffer::Role;
-  const auto at = [&](plan::BufferId b) -> const plan::Buffer& { return executable.plan.buffers[b]; };
+  const auto at = [&](plan::BufferId b) -> const plan::Buffer& { return executable->plan.buffers[b]; };
   const plan::Buffer &source = at(step.reads[0]), &target = at(step.writes[0]);
-  origin_ = &executable.program.graph.arena.origin(target.node);
+  origin_ = &executable->program.graph.arena.origin(target.node);
+  record_.executable = executable;
   record_.node = target.node;
   record_.from = source.place;
   record_.to = target.place;
-  record_.kind = target.role == Role::output     ? Transferred::Kind::output
+  record_.kind = inside                          ? Transferred::Kind::value
+                 : target.role == Role::output   ? Transferred::Kind::output
                  : source.role == Role::argument ? Transferred::Kind::input
                                                  : Transferred::Kind::value;
   record_.bytes =
-      base::byte_count(memory.layouts[step.reads[0]].shape, executable.program.graph.arena.type(source.node).dtype);
+      base::byte_count(memory.layouts[step.reads[0]].shape, executable->program.graph.arena.type(source.node).dtype);
 }
 
 void TransferLaunch::run(const LaunchRun& in) {

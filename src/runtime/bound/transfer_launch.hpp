@@ -7,9 +7,10 @@ namespace croton::runtime {
 
 class TransferLaunch final : public Launch {
  public:
-  /// `ahead`: copy in advance, into memory of the device's Uploads.
-  TransferLaunch(const Executable& executable, const plan::Step& step, Device& from, Device& to, const Memory& memory,
-                 bool ahead);
+  /// `inside`: in the body of a loop or branch, whose arguments and results are not those of the function. `ahead`:
+  /// copy in advance, into memory of the device's Uploads.
+  TransferLaunch(const std::shared_ptr<const Executable>& executable, bool inside, const plan::Step& step, Device& from,
+                 Device& to, const Memory& memory, bool ahead);
   std::size_t bytes() const override { return record_.bytes; }
   void run(const LaunchRun& in) override;
   LaunchTime time(double bytes) const override;
