@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -14,6 +16,7 @@
 
 #include "builder/gradient_context.hpp"
 #include "campaign.hpp"
+#include "codegen/emit.hpp"
 #include "hooks.hpp"
 #include "rewrite/pipeline.hpp"
 
@@ -56,8 +59,12 @@ void change_gradient(std::string_view name, Gradients (*gradient)(const Gradient
   change_op(name, [&](Op& op) { op.gradient = gradient; });
 }
 
-/// Changes the first occurrence of `from` in the text of templates.
+/// Changes the first occurrence of `from` in the text of templates. A text that no template has would plant nothing.
 void change_template(const std::string& from, const std::string& to) {
+  using ct::codegen::Target;
+  if (std::ranges::none_of(std::array{Target::cpu, Target::cuda},
+                           [&](Target target) { return ct::codegen::prelude(target).find(from) != std::string::npos; }))
+    throw ct::InternalError("no template has '" + from + "'");
   hooks().prelude = [from, to](std::string text) {
     const std::size_t at = text.find(from);
     return at == std::string::npos ? text : text.replace(at, from.size(), to);
@@ -191,10 +198,13 @@ const Bug bugs[] = {
     {"two strides are exchanged", [] { hooks().text = exchange_strides; }},
     // -- loops
     {"products in loops are subtracted",
-     [] { change_template("sum[r][v] += left * right[v];", "sum[r][v] -= left * right[v];"); }},
+     [] {
+       change_template("= __builtin_elementwise_fma(left, right[v]", "= __builtin_elementwise_fma(-left, right[v]");
+     }},
     {"the columns after the last vector lack a term",
      [] {
-       change_template("for (index l = 0; l < p.k; ++l) sum += a[r", "for (index l = 0; l + 1 < p.k; ++l) sum += a[r");
+       change_template("for (index l = 0; l < k; ++l) sum = fma(a[l * a_k]",
+                       "for (index l = 0; l + 1 < k; ++l) sum = fma(a[l * a_k]");
      }},
     {"products in loops leave out the last row",
      [] { change_template("for (; i < p.n0; ++i) product_rows", "for (; i + 1 < p.n0; ++i) product_rows"); }},
