@@ -175,16 +175,10 @@ std::string print_placement(const expr::Graph& graph, std::span<const rewrite::P
     if (!needed[id]) continue;
     for (const expr::NodeId input : arena.inputs(id)) needed[input] = true;
   }
-  // The plan keeps copies of values that outlive a call.
-  const auto outlives = [&](expr::NodeId id) {
-    return arena.op(id).is(expr::Core::constant) || std::ranges::any_of(graph.inputs, [&](const auto& input) {
-             return input.node == id && input.role == expr::Role::shared;
-           });
-  };
   std::string text;
   for (expr::NodeId id = 0; id < arena.size(); ++id) {
     if (!needed[id] || arena.op(id).kind == expr::Kind::Leaf) continue;
-    const bool kept = arena.op(id).kind == expr::Kind::Transfer && outlives(arena.input(id, 0));
+    const bool kept = arena.op(id).kind == expr::Kind::Transfer && rewrite::has_kept_copies(graph, arena.input(id, 0));
     text += placement_line(graph, reasons, id, kept);
   }
   return text;

@@ -43,9 +43,6 @@ std::string canonical_value(const FlagRow& row, std::string_view value, std::str
 
 /// The accepted values in words: "true or false", "0 to 16", "fast_run, fast_compile or none".
 std::string accepted_text(const FlagRow& row);
-/// The word of a choice: "none" for `optimizer` and OptimizerMode::none.
-template <class Choice>
-std::string_view choice_text(std::string_view flag, Choice value);
 /// The kind, as in FlagInfo::type.
 std::string_view type_text(FlagKind kind);
 std::string_view read_at_text(ReadAt read_at);
@@ -59,6 +56,7 @@ std::string shown_text(std::string_view text);
 /// The parts between separators; no parts for an empty text.
 std::vector<std::string_view> split_words(std::string_view text, std::string_view separators);
 
+/// The word of a choice: "none" for `optimizer` and OptimizerMode::none.
 template <class Choice>
 std::string_view choice_text(std::string_view flag, Choice value) {
   return split_words(flag_rows[flag_index(flag, "")].accepted, "|").at(ordinal(value));

@@ -88,8 +88,7 @@ std::vector<Variable> all_derivatives(std::string_view op, const Variable& f, co
     if (!rows[i].defined()) continue;
     rows[i] = *next++;
     if (f.rank() == 1) continue;
-    std::vector<Operand> shape;
-    for (const Variable& size : f.shape()) shape.emplace_back(size);
+    std::vector<Operand> shape = builder::shape_of(f);
     for (const Variable& size : wrt[i].shape()) shape.emplace_back(size);
     rows[i] = reshape(rows[i], shape);
   }

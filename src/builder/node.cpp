@@ -250,6 +250,12 @@ Variable of_rank(std::string name, std::optional<DType> dtype, Sizes shape, Wher
 }  // namespace
 
 namespace builder {
+std::vector<Operand> shape_of(const Variable& x) {
+  std::vector<Operand> shape;
+  for (const Variable& size : x.shape()) shape.emplace_back(size);
+  return shape;
+}
+
 Variable scalar_constant(double value, DType dtype, Where where) {
   return constant_of(Array(value).astype(dtype), where);
 }

@@ -44,6 +44,8 @@ bool fits_index(const Array& number);
 /// outside of any axis, and must not become negative. (Sizes that are too large are errors.)
 Variable as_index(const Variable& index);
 Variable apply(std::string_view op, const std::vector<Variable>& inputs, const expr::Attrs& attrs, Where where);
+/// The sizes of x, as alloc, reshape and the like take them.
+std::vector<Operand> shape_of(const Variable& x);
 /// A 0-d constant of that dtype.
 Variable scalar_constant(double value, DType dtype, Where where = std::source_location::current());
 

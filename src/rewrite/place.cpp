@@ -243,12 +243,6 @@ class Placer {
     return target.pinned || options_.keep_homes || value.anywhere ? placed_number(target.place) : value.place;
   }
 
-  /// Whether copies of the node on devices are kept after the call.
-  bool has_kept_copies(NodeId id) const {
-    if (arena_.op(id).is(Core::constant)) return true;
-    return arena_.op(id).is(Core::input) && from_.inputs[arena_.attrs(id).index("index")].role == expr::Role::shared;
-  }
-
   /// Whether node `id`, running at `place`, reads its input as a number of the host.
   bool reads_number(NodeId id, std::size_t i, Place place) const {
     const Decision& d = decisions_[id];
@@ -264,7 +258,7 @@ class Placer {
   Place input_place(NodeId id, std::size_t i, Place place) const {
     const NodeId input = arena_.input(id, i);
     // A branch reads other inputs where they are: they are only sent if the body that runs needs them.
-    if (arena_.op(id).kind == Kind::Branch && i != 0 && !decisions_[input].anywhere && !has_kept_copies(input))
+    if (arena_.op(id).kind == Kind::Branch && i != 0 && !decisions_[input].anywhere && !has_kept_copies(from_, input))
       return decisions_[input].place;
     return reads_number(id, i, place) ? place_of_number(input) : place;
   }
@@ -378,6 +372,12 @@ class Placer {
 };
 
 }  // namespace
+
+bool has_kept_copies(const expr::Graph& graph, NodeId id) {
+  const expr::Op& op = graph.arena.op(id);
+  if (op.is(Core::constant)) return true;
+  return op.is(Core::input) && graph.inputs[graph.arena.attrs(id).index("index")].role == expr::Role::shared;
+}
 
 bool uses_devices(const expr::Graph& graph, const PlaceOptions& options) {
   if (!is_host(options.scoped) || !is_host(options.fallback)) return true;

@@ -20,6 +20,9 @@ struct PlaceOptions {
   bool keep_homes = false;                  // new values of all shared variables are sent home, not only of pinned ones
 };
 
+/// Whether copies of the node on other devices are kept after the call: those of constants and shared variables.
+bool has_kept_copies(const expr::Graph& graph, expr::NodeId id);
+
 /// One line of the placement log: a node of the placed graph, in its order.
 struct Placement {
   expr::NodeId node;

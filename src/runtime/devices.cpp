@@ -140,7 +140,6 @@ std::vector<DeviceFacts> list_devices() {
     } catch (const DeviceError& error) {  // about one GPU, which another process may hold
       DeviceFacts& facts = all.emplace_back();
       facts.name = DeviceName::of_place(place);
-      facts.kind = DeviceFacts::Kind::real;
       facts.title = fmt::format("cannot be used: {}", error.what());
     }
   }

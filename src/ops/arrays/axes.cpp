@@ -124,8 +124,7 @@ Variable addbroadcast(Operand x, const std::vector<int>& axes) {
 Variable unbroadcast(Operand x, const std::vector<int>& axes) {
   const builder::OriginScope origin(x.where);
   bool changes = false;
-  std::vector<Operand> sizes;
-  for (const Variable& size : x.variable.shape()) sizes.emplace_back(size);
+  std::vector<Operand> sizes = builder::shape_of(x.variable);
   for (const int axis : normal_axes(axes, x.variable.rank(), "unbroadcast", x)) {
     if (!x.variable.type().broadcasts(axis)) continue;
     // A computed size, so that the type does not state it; rewriting finds that it is 1.
@@ -153,9 +152,7 @@ Variable full(const std::vector<Operand>& shape, Operand value, std::optional<DT
 }
 Variable full_like(Operand x, Operand value, std::optional<DType> dtype) {
   const builder::OriginScope origin(x.where);
-  std::vector<Operand> shape;
-  for (const Variable& size : x.variable.shape()) shape.emplace_back(size);
-  return full(shape, value, dtype.value_or(x.variable.dtype()));
+  return full(builder::shape_of(x.variable), value, dtype.value_or(x.variable.dtype()));
 }
 Variable zeros_like(Operand x) {
   return full_like(x, Operand(builder::scalar_constant(0, x.variable.dtype(), x.where), x.where));

@@ -102,9 +102,7 @@ Batched batch_scatter(const BatchContext& c) {
     return reshape(v, shape);
   };
   const Variable result = scatter(merged(x), flatten(own), merged(y), inc);
-  std::vector<Operand> shape;
-  for (const Variable& size : x.shape()) shape.emplace_back(size);
-  return {reshape(result, shape)};
+  return {reshape(result, builder::shape_of(x))};
 }
 
 }  // namespace croton::ops

@@ -351,8 +351,7 @@ Variable choose(Operand a, const std::vector<Variable>& choices, IndexMode mode)
   // Broadcasts all choices to one shape.
   Variable zero = zeros_like(cast(a, DType::bool_));
   for (const Variable& choice : choices) zero = zero & zeros_like(cast(choice, DType::bool_));
-  std::vector<Operand> shape;
-  for (const Variable& size : zero.shape()) shape.emplace_back(size);
+  std::vector<Operand> shape = builder::shape_of(zero);
   std::vector<Variable> whole;
   for (const Variable& choice : choices) whole.push_back(alloc(choice, shape));
   Variable at = alloc(a, shape);

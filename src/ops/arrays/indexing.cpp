@@ -185,9 +185,7 @@ Variable repeated(const Variable& y, const Variable& part) {
   for (std::size_t axis = 0; same && axis < y.type().rank(); ++axis)
     same = y.type().broadcasts(axis) == part.type().broadcasts(axis);
   if (same) return y;
-  std::vector<Operand> shape;
-  for (const Variable& size : part.shape()) shape.emplace_back(size);
-  return alloc(y, shape);
+  return alloc(y, builder::shape_of(part));
 }
 
 Variable write(std::string_view op, const Operand& given, const Variable& part, const Variable& y, bool inc) {

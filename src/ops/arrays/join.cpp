@@ -127,12 +127,6 @@ using ops::normal_axes;
 using ops::normal_axis;
 using ops::part_along;
 
-std::vector<Operand> shape_of(const Variable& x) {
-  std::vector<Operand> shape;
-  for (const Variable& size : x.shape()) shape.emplace_back(size);
-  return shape;
-}
-
 /// The parts in their common dtype; TypeError if there is none.
 std::vector<Variable> promoted(std::string_view op, const std::vector<Variable>& parts, Where where) {
   if (parts.empty()) throw ValueError(fmt::format("{} ({}): no variables are given", op, describe(where)));
@@ -252,7 +246,7 @@ Variable tile(Operand x, const std::vector<Operand>& repeats) {
 
 Variable roll(Operand x, Operand shift, std::optional<int> axis) {
   const builder::OriginScope origin(x.where);
-  if (!axis) return reshape(roll(flatten(x), shift, 0), shape_of(x.variable));
+  if (!axis) return reshape(roll(flatten(x), shift, 0), builder::shape_of(x.variable));
   const int at = normal_axis(*axis, x.variable.rank(), "roll", x);
   ops::demand_whole("roll", x, "the shift", shift);
   const Variable size = x.variable.shape(at);
@@ -310,7 +304,7 @@ Variable pad(Operand x, const std::vector<std::pair<Operand, Operand>>& widths, 
         fmt::format("pad ({}): {}: widths for {} dimensions", describe(x.where), describe(x.variable), given));
   }
   Variable result = x.variable;
-  std::vector<Operand> shape = shape_of(x.variable);
+  std::vector<Operand> shape = builder::shape_of(x.variable);
   std::vector<SliceSpec> inside(x.variable.type().rank(), slice());
   for (int i = 0; i < given; ++i) {
     const int axis = rank - given + i;

@@ -83,9 +83,7 @@ Variable array_of_sizes(const std::vector<Operand>& sizes, Where where) {
 }
 
 Variable repeat_each(const Variable& x, const Variable& times, int axis) {
-  std::vector<Operand> merged;
-  for (const Variable& size : x.shape()) merged.emplace_back(size);
-  std::vector<Operand> wide = merged;
+  std::vector<Operand> merged = builder::shape_of(x), wide = merged;
   const Variable n = whole_number(times);
   wide.insert(wide.begin() + axis + 1, n);
   base::nth(merged, axis) = size_arithmetic("mul", x.shape(axis), n);

@@ -69,11 +69,7 @@ Variable with_axes(const Variable& reduced, const GradientContext& c) {
   return with_kept_axes(reduced, c.node.attrs.ints("axes"), c.input(0).rank());
 }
 
-Variable spread(const Variable& value, const Variable& like) {
-  std::vector<Operand> shape;
-  for (const Variable& size : like.shape()) shape.emplace_back(size);
-  return alloc(value, shape);
-}
+Variable spread(const Variable& value, const Variable& like) { return alloc(value, builder::shape_of(like)); }
 
 std::vector<Variable> sum_gradient(const GradientContext& c) { return {spread(with_axes(c.gradient, c), c.input(0))}; }
 /// Every element equal to the extreme gets the whole gradient.

@@ -152,10 +152,8 @@ NodeId reshape_element(ElementContext& c) {
 Array evaluate_reshape(const EvaluateContext& c) { return c.inputs[0].contiguous().reshape(c.shape); }
 
 std::vector<Variable> reshape_gradient(const GradientContext& c) {
-  std::vector<Operand> shape;
-  for (const Variable& size : c.input(0).shape()) shape.emplace_back(size);
   std::vector<Variable> result(c.inputs.size());
-  result[0] = reshape(c.gradient, shape);
+  result[0] = reshape(c.gradient, builder::shape_of(c.input(0)));
   return result;
 }
 

@@ -205,9 +205,7 @@ Variable allclose(Operand a, Operand b, double rtol, double atol, bool equal_nan
 
 Variable fill(Operand a, Operand b) {
   const OriginScope origin(a.where);
-  std::vector<Operand> shape;
-  for (const Variable& size : a.variable.shape()) shape.emplace_back(size);
-  return alloc(b, shape);
+  return alloc(b, builder::shape_of(a.variable));
 }
 
 }  // namespace croton

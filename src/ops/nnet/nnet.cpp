@@ -386,8 +386,7 @@ Variable over_axes(std::string_view op, const Operand& x, const std::vector<int>
   lines.emplace_back(length);
   order.insert(order.end(), axes.begin(), axes.end());
   const Variable moved = dimshuffle(x, order);
-  std::vector<Operand> shape;
-  for (const Variable& size : moved.shape()) shape.emplace_back(size);
+  const std::vector<Operand> shape = builder::shape_of(moved);
   return dimshuffle(reshape(along_axis(op, Operand(reshape(moved, lines), x.where), -1), shape),
                     expr::inverse_order(order));
 }

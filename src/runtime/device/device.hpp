@@ -25,7 +25,7 @@ namespace croton::runtime {
 struct DeviceFacts {
   enum class Kind : std::uint8_t { host, real, simulated, logical };
   base::DeviceName name;
-  Kind kind = Kind::host;
+  Kind kind = Kind::real;
   std::string title;                              // the name that its maker gives it
   std::size_t memory = 0;                         // in bytes
   int major = 0, minor = 0;                       // compute capability
