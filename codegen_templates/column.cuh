@@ -1,5 +1,5 @@
 // Column kernels on a GPU: one point per thread, neighbouring threads along the fast axis. The order of each reduction
-// is that of cpu/column.hpp: chunks of 64 elements in order, then chunks pairwise.
+// is that of combine.cuh: chunks of 16 elements in order, then chunks pairwise.
 namespace ct {
 
 template <class T>

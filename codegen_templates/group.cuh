@@ -1,18 +1,23 @@
-// Several pointwise kernels in one launch, such as the updates of all parameters: a block per tile of points, in a loop
-// over the grid; tiles of the first kernel come first.
+// Several pointwise kernels in one launch, such as the updates of all parameters: a block per tile; tiles of the first
+// kernel come first.
 namespace ct {
 
-template <class Run>
-CT_DEVICE void group(const index* ends, const index* points, index tiles, const Run& run) {
-  int part = 0;
-  for (index tile = block_index(); tile < tiles; tile += block_count()) group_item(ends, points, part, tile, run);
+// The kernel of a tile: the first one that ends after it, by bisection.
+CT_DEVICE int part_of(const index* ends, int parts, index tile) {
+  int first = 0;
+  for (int count = parts; count > 1;) {
+    const int half = count / 2;
+    if (tile >= ends[first + half - 1]) first += half;
+    count -= half;
+  }
+  return first;
 }
 
-// The points [first, last) of one of them, a thread each.
-template <class Body>
-CT_DEVICE void group_points(const Body& body, index first, index last) {
-  const index width = body.width();
-  for (index i = first + thread_index(); i < last; i += block_size()) body.element(i / width, i % width);
+template <class Run>
+CT_DEVICE void group(const index* ends, int parts, const Run& run) {
+  const index tile = index(block_index());
+  const int part = part_of(ends, parts, tile);
+  run(part, part == 0 ? tile : tile - ends[part - 1]);
 }
 
 }  // namespace ct

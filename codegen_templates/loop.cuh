@@ -48,8 +48,12 @@ struct GridGroup {
 
 template <class ThreadGroup, class Body>
 CT_DEVICE void pointwise(const ThreadGroup& group, const Body& body, index points) {
-  const index width = body.width();
-  for (index i = group.thread(); i < points; i += group.threads()) body.element(i / width, i % width);
+  const index width = Body::flat ? points : body.width();
+  for (index i = group.thread(); i < points; i += group.threads()) {
+    const index row = Body::flat ? 0 : i / width, column = Body::flat ? i : i % width;
+    const typename Body::Line line = body.line(row, 0);
+    body.use(line, column, 1, body.fetch(line, column, 1));
+  }
 }
 template <class ThreadGroup, class Body>
 CT_DEVICE void row(const ThreadGroup& group, const Body& body, index points) {
@@ -110,10 +114,8 @@ CT_DEVICE void loop_of_grid(const Run& run, unsigned int* grid_barrier) {
 
 template <class Run>
 CT_DEVICE void loop(const Run& run, index shares) {
-  for (index share = block_index(); share < shares; share += block_count()) {
-    run.steps(BlockGroup{}, share);
-    barrier();
-  }
+  // Each step ends with a barrier: no thread is still in the share before.
+  for (index share = block_index(); share < shares; share += block_count()) run.steps(BlockGroup{}, share);
 }
 
 }  // namespace ct

@@ -1,4 +1,5 @@
-// Row kernels on a GPU: a warp per point, whose 32 lanes are the lanes of the tree in combine.cuh.
+// Row kernels on a GPU: a warp per point, whose 32 lanes are the lanes of the tree in combine.cuh, with four
+// accumulators each.
 namespace ct {
 
 template <class T>
@@ -22,14 +23,25 @@ CT_DEVICE Placed<T> from_lane(Placed<T> state, unsigned int mask) {
 struct WarpTeam : RowTeam<WarpTeam> {
   template <class C, class F>
   CT_MEMBER typename C::State block(index begin, index end, const F& value) const {
-    typename C::State state = C::identity();
-    for (index k = begin + lane_index(); k < end; k += lanes) state = C::join(state, C::lift(value(k), k));
+    // Constant indices, so that the accumulators stay in registers.
+    typename C::State own[lane_accumulators];
+#pragma unroll
+    for (int i = 0; i < lane_accumulators; ++i) own[i] = C::identity();
+    for (index k = begin + lane_accumulators * lane_index(); k < end; k += accumulators) {
+#pragma unroll
+      for (int i = 0; i < lane_accumulators; ++i) {
+        if (k + i < end) own[i] = C::join(own[i], C::lift(value(k + i), k + i));
+      }
+    }
+    typename C::State state = C::join(C::join(own[0], own[2]), C::join(own[1], own[3]));
     for (unsigned int half = lanes / 2; half > 0; half /= 2) state = C::join(state, from_lane(state, half));
     return state;
   }
 
+  // A lane stores elements that other lanes have read in a reduction.
   template <class F>
   CT_MEMBER void each(index n, const F& store) const {
+    sync();
     for (index k = lane_index(); k < n; k += lanes) store(k);
   }
 

@@ -22,7 +22,7 @@ std::shared_ptr<const CompiledFunction> compile_function(std::string name, std::
   result->shared = std::move(imported.shared);
   result->mode = flags.mode;
   result->join = flags.optimizer != base::OptimizerMode::none;
-  codegen::choose_schedule(kernel::Family::pointwise, flags.schedule);  // raises if it cannot be parsed
+  codegen::choose_schedule(kernel::Family::pointwise, {}, flags.schedule);  // raises if it cannot be parsed
   result->schedule = flags.schedule;
   result->nan_guard = flags.nan_guard;
   if (result->verified() || !result->nan_guard.empty())

@@ -8,13 +8,18 @@
 #include <vector>
 
 #include "runtime/bound/executable.hpp"
+#include "runtime/bound/sized_plan.hpp"
 #include "runtime/devices.hpp"
 
 namespace croton::detail {
 
-/// The kernels for the target "cpu", "cuda" or "cuda:sm_90" or, if the target is empty, for the device of each launch;
-/// ValueError for other targets. `schedule`: overrides. `gpus`: the GPUs of launches.
-std::vector<KernelInfo> show_kernels(const runtime::Executable& executable, const std::string& target,
-                                     std::string_view schedule = {}, runtime::Gpus gpus = runtime::Gpus::of_flags);
+struct ShowOptions {
+  std::string target = {};                       // "cpu", "cuda" or "cuda:sm_90"; empty: the device of each launch
+  std::string_view schedule = {};                // overrides
+  runtime::Gpus gpus = runtime::Gpus::of_flags;  // of launches
+  const runtime::SizedPlan* sized = nullptr;     // the sizes of a call; null: example sizes
+};
+/// The kernels for a target; ValueError for other targets.
+std::vector<KernelInfo> show_kernels(const runtime::Executable& executable, const ShowOptions& options);
 
 }  // namespace croton::detail

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <iostream>
+#include <optional>
 #include <string_view>
 
 #include "base/config.hpp"
@@ -95,8 +97,30 @@ std::string show(const Function& f, const InspectRequest& request) {
   if (request.graph) text += heading("graph") + f.graph();
   if (request.rewrites) text += heading("rewrites") + f.rewrites();
   if (request.plan) text += heading("plan") + f.plan();
-  if (shows_kernels(request)) text += show(f.kernels(request.target), request);
+  if (shows_kernels(request)) text += show(f.kernels(request.target, {.shapes = request.shapes}), request);
   return text;
+}
+
+/// "4096x1024,1024,": the shapes of three arguments, of which the last one is a scalar. Nothing for other text.
+std::optional<std::vector<Sizes>> parse_shapes(std::string_view text) {
+  std::vector<Sizes> shapes(1);
+  while (!text.empty()) {
+    std::int64_t size = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+    const bool is_size = error == std::errc() && size >= 0;
+    if (is_size) {
+      shapes.back().push_back(size);
+      text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    }
+    if (text.empty()) break;
+    const char next = text.front();
+    text.remove_prefix(1);
+    if (next == ',')
+      shapes.emplace_back();
+    else if (next != 'x' || !is_size || text.empty() || text.front() == ',')
+      return std::nullopt;
+  }
+  return shapes;
 }
 
 std::string read_graph(const std::string& path) {
@@ -110,10 +134,11 @@ std::string read_graph(const std::string& path) {
 // ---- the command line ----
 
 constexpr const char* help_text =
-    "usage: croton inspect EXAMPLE_OR_FILE [--target cuda:sm_90] [--graph] [--rewrites] [--plan] [--kernels] [--ptx] "
-    "[--facts] [--sass]\n"
+    "usage: croton inspect EXAMPLE_OR_FILE [--target cuda:sm_90] [--shapes SHAPES] [--graph] [--rewrites] [--plan] "
+    "[--kernels] [--ptx] [--facts] [--sass]\n"
     "  --list               the examples\n"
     "  --target TARGET      cpu, or cuda:sm_XX of any architecture that NVRTC knows; no device is needed\n"
+    "  --shapes SHAPES      those of the arguments of a call, such as 4096x1024,1024: its kernels and launches\n"
     "  --graph              the graph after rewriting, in the language in which a file is written\n"
     "  --rewrites           the rules that fired\n"
     "  --plan               steps, buffers, lifetimes\n"
@@ -140,7 +165,11 @@ std::string inspect_text(const std::string& source, const InspectRequest& reques
   const auto executable = detail::plan_graph("", *rewritten.graph, {}).executable;
   if (request.plan) text += heading("plan") + plan::print(executable->plan, executable->program);
   if (shows_kernels(request))
-    text += show(detail::show_kernels(*executable, request.target, base::config().schedule), request);
+    text +=
+        show(request.shapes.empty()
+                 ? detail::show_kernels(*executable, {.target = request.target, .schedule = base::config().schedule})
+                 : function_of_graph(source).kernels(request.target, {.shapes = request.shapes}),
+             request);
   return text;
 }
 
@@ -169,6 +198,10 @@ int inspect(const std::vector<std::string>& arguments) {
     } else if (word == "--target") {
       if (++i == arguments.size()) return refuse("--target needs a target, such as cuda:sm_90");
       request.target = arguments[i];
+    } else if (word == "--shapes") {
+      const auto shapes = ++i < arguments.size() ? parse_shapes(arguments[i]) : std::nullopt;
+      if (!shapes) return refuse("--shapes needs a shape for each argument, such as 4096x1024,1024");
+      request.shapes = *shapes;
     } else if (word.starts_with("-") || !request.what.empty()) {
       return refuse(fmt::format("'{}' is not understood", word));
     } else {

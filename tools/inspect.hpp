@@ -1,6 +1,8 @@
 // `croton inspect`: shows the compiler's results for an example or for a graph in a file, for a named target.
 #pragma once
 
+#include <croton/array.hpp>
+
 #include <string>
 #include <vector>
 
@@ -10,6 +12,7 @@ namespace croton::tool {
 struct InspectRequest {
   std::string what;  ///< an example's name, or a file
   std::string target = "cuda:sm_90";
+  std::vector<Sizes> shapes = {};  ///< of the arguments of a call; empty: example sizes
   bool graph = false, rewrites = false, plan = false, kernels = false, ptx = false, facts = false, sass = false;
 };
 

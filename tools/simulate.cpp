@@ -24,6 +24,7 @@ constexpr const char* help_text =
     "  --blocks B, --threads T    sizes of the grid and of a block: 8, or 8x2 or 8x2x1 (default 1)\n"
     "  --shared BYTES             dynamic shared memory\n"
     "  --cooperative              all blocks run at the same time, for grid barriers\n"
+    "  --strict                   races by the memory model of PTX: shuffles order nothing, readers need fences\n"
     "  --arg TYPE:COUNT:CONTENT   an array in device memory; CONTENT is random, zeros, arange or empty (never "
     "written)\n"
     "  --arg TYPE=NUMBER          a number; TYPE is f32, f64, i8 to i64, u8 to u64, bool\n"
@@ -112,13 +113,13 @@ Request parse(const std::vector<std::string>& words) {
       request.file = word;
       continue;
     }
-    if (word == "--cooperative") {
-      request.launch.cooperative = true;
+    if (word == "--cooperative" || word == "--strict") {
+      (word == "--strict" ? request.launch.strict : request.launch.cooperative) = true;
       continue;
     }
     const auto* const option = std::ranges::find(options_with_value, word, &Option::name);
     if (option == std::end(options_with_value)) {
-      std::string known = "--cooperative";
+      std::string known = "--cooperative, --strict";
       for (const Option& one : options_with_value) known += fmt::format(", {}", one.name);
       throw Misuse(fmt::format("simulate does not take '{}'; it takes {}", word, known));
     }
@@ -209,7 +210,12 @@ int run(const CudaText& text, Request request) {
   std::vector<CudaArgument> arguments;
   for (std::uint64_t order = 0; order < request.orders; ++order, ++request.launch.seed) {
     arguments = arguments_of(request);
-    text.launch(request.launch, arguments);
+    try {
+      text.launch(request.launch, arguments);
+    } catch (const DeviceError& error) {
+      if (request.orders == 1) throw;
+      throw DeviceError(fmt::format("{} (--seed {})", error.what(), request.launch.seed));
+    }
   }
   print(arguments, request.print);
   return 0;

@@ -1,10 +1,16 @@
 // Combiners of reductions, and the fixed trees in which they combine: the same on every device, so that results have
 // the same bits everywhere and for any number of threads.
 //
-// Elements are taken in blocks of 1024. Within a block, lane l of 32 combines elements l, l + 32, l + 64, ... in order;
-// then lanes combine in halves (l with l + 16, + 8, ..., + 1). Blocks combine as a binary counter counts (pairwise):
-// the error of a float sum of n elements is at most about (32 + 5 + log2(n / 1024)) half units in the last place of the
-// sum of magnitudes (N. Higham, The accuracy of floating point summation, 1993).
+// Rows: elements are taken in blocks of 1024. Within a block, accumulator a of 128 combines the elements a, a + 128,
+// a + 256, ... in order, from the identity on. Lane l of 32 has the accumulators 4 l to 4 l + 3, so that it can load
+// four neighbours at once, and joins them as (0 + 2) + (1 + 3); then lanes combine in halves (l with l + 16, + 8, ...,
+// + 1). Blocks combine as a binary counter counts (pairwise).
+//
+// Columns: chunks of 16 elements, each in order from the identity on; chunks combine as blocks do.
+//
+// So the error of a float sum of n elements is at most about (8 + 2 + 5 + log2(n / 1024)) half units in the last place
+// of the sum of magnitudes along rows, and (16 + log2(n / 16)) along columns (N. Higham, The accuracy of floating point
+// summation, 1993).
 #ifndef CT_COMBINE
 #define CT_COMBINE
 
@@ -119,6 +125,25 @@ struct Shifted {
   }
   CT_DEVICE State join(State a, State b) { return C::join(a, b); }
 };
+
+// Whether all orders of joins give the same bits, so that a device may choose one.
+template <class C>
+constexpr bool any_order = true;
+template <class T>
+constexpr bool any_order<Sum<T>> = is_integer<T>;
+template <class T>
+constexpr bool any_order<Product<T>> = is_integer<T>;
+template <class C>
+constexpr bool any_order<Shifted<C>> = any_order<C>;
+
+// Whether joining the identity once more leaves every state as it is, so that accumulators without elements may be
+// skipped. Products of complex infinities and the zero in 1 + 0i are nan.
+template <class C>
+constexpr bool identity_is_neutral = true;
+template <class T>
+constexpr bool identity_is_neutral<Product<complex<T>>> = false;
+template <class C>
+constexpr bool identity_is_neutral<Shifted<C>> = identity_is_neutral<C>;
 
 // Combines blocks pairwise as they come: the stack holds one combination of 2^level blocks for each bit of the count.
 template <class C>

@@ -18,7 +18,8 @@
 // Read where the launch put it, and not copied, however it is indexed.
 #define CT_PARAMETERS const __grid_constant__
 #define CT_SHARED __shared__
-#define CT_LAUNCH_BOUNDS(threads) __launch_bounds__(threads)
+#define CT_LAUNCH_BOUNDS(...) __launch_bounds__(__VA_ARGS__)
+#define CT_MAY_ALIAS
 
 namespace ct {
 
@@ -64,6 +65,9 @@ CT_DEVICE word32 multiply_words(word32 a, word32 b, word32& high) {
   high = __umulhi(a, b);
   return a * b;
 }
+
+// Memory is accessed 16 bytes at a time through this type (vector.cuh).
+typedef uint4 Word128;
 
 // The upper half of the 128-bit product.
 CT_DEVICE unsigned long long multiply_high(unsigned long long a, unsigned long long b) { return __umul64hi(a, b); }

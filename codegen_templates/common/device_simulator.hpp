@@ -23,7 +23,8 @@
 #define CT_KERNEL extern "C" __global__
 #define CT_PARAMETERS const
 #define CT_SHARED __shared__
-#define CT_LAUNCH_BOUNDS(threads) __launch_bounds__(threads)
+#define CT_LAUNCH_BOUNDS(...) __launch_bounds__(__VA_ARGS__)
+#define CT_MAY_ALIAS __attribute__((may_alias))
 
 // The functions of this header, which messages pass over: they name the line of the caller.
 #define CT_OWN CT_DEVICE __attribute__((nodebug))
@@ -73,6 +74,8 @@ CT_OWN word32 multiply_words(word32 a, word32 b, word32& high) {
   high = word32(((unsigned long long)a * b) >> 32);
   return a * b;
 }
+
+typedef unsigned int CT_MAY_ALIAS Word128 __attribute__((vector_size(16)));
 
 CT_OWN unsigned long long multiply_high(unsigned long long a, unsigned long long b) {
   return (unsigned long long)(((unsigned __int128)a * b) >> 64);

@@ -5,15 +5,18 @@
 
 namespace ct {
 
-// Threads of a warp; also the lanes of one block in the tree of a reduction (combine.cuh).
-constexpr long long lanes = 32;
+// Threads of a warp; also the lanes of one block in the tree of a reduction (combine.cuh), and the accumulators of a
+// block and of a lane.
+constexpr long long lanes = 32, accumulators = 128, lane_accumulators = accumulators / lanes;
 constexpr int most_threads = 1024;  // of a block of threads
 
 // Reductions over rows: elements of one block of the tree. Splits: elements of one part, a whole subtree.
 constexpr long long block_elements = 1024;
 constexpr long long part_elements = 16 * block_elements;
 // Reductions over columns: elements that are joined in order.
-constexpr long long chunk_elements = 64;
+constexpr long long chunk_elements = 16;
+// Column kernels on a GPU: the largest number of parts of a reduction that is split.
+constexpr long long most_column_parts = 512;
 // Column kernels on the CPU: points of one tile.
 constexpr long long tile_points = 256;
 

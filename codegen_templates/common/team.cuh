@@ -4,8 +4,8 @@
 
 namespace ct {
 
-// Reductions of one point, for a team that says how its lanes reduce one block (`block`): 32 lanes of a loop on the
-// CPU, a warp on a GPU.
+// Reductions of one point, for a team that says how its lanes reduce one block (`block`): one thread on the CPU, a
+// warp on a GPU.
 template <class Team>
 struct RowTeam {
   template <class C, class F>

@@ -1,11 +1,22 @@
 // Column kernels on the CPU: neighbouring points are reduced in parallel, a tile of them at a time, so that memory is
-// read along its fast axis. The order of each reduction: chunks of 64 elements in order, then chunks pairwise.
+// read along its fast axis. The order of each reduction is that of combine.cuh.
 namespace ct {
 
-// The number of points whose states stay in registers, and the number of elements that are processed before the next
-// points: a tile of these sizes stays in the first-level cache.
-constexpr index block_points = 32;
-constexpr index pass_elements = 16;
+// The number of neighbouring points whose states stay in registers for a chunk: a tile of a chunk stays in the
+// first-level cache. Points that are fewer are processed in halves of that number, in quarters, and so on.
+template <class State>
+constexpr index block_points = sizeof(State) == 1 ? 64 : 32;
+
+// As one vector; of two, scalars are faster.
+template <index size, class F>
+CT_DEVICE void for_points(const F& f) {
+  if constexpr (size <= 2) {
+    for (index t = 0; t < size; ++t) f(t);
+  } else {
+#pragma clang loop vectorize(assume_safety) vectorize_width(size) interleave_count(1) unroll(disable)
+    for (index t = 0; t < size; ++t) f(t);
+  }
+}
 
 // One value for each point of a tile.
 template <class T>
@@ -14,157 +25,154 @@ struct Tile {
   CT_MEMBER const T& operator[](index t) const { return value[t]; }
 };
 
-// The states of `size` points within a chunk, in the order of its elements.
-template <class C, index size>
-struct ChunkStates {
-  typedef typename C::State Lane;
-  static constexpr index most = chunk_elements;
-  Lane state[size];
-  CT_MEMBER void clear(index t) { state[t] = C::identity(); }
-  CT_MEMBER Lane lane(index t) const { return state[t]; }
-  CT_MEMBER void keep(index t, Lane lane) { state[t] = lane; }
-  static CT_MEMBER index offset(index k) { return k; }
-  template <class T>
-  static CT_MEMBER Lane add(Lane lane, T value, index begin, index offset) {
-    return C::join(lane, C::lift(value, begin + offset));
+// The states of a tile between its chunks: a Counter for each point.
+template <class C>
+struct TileStates {
+  typedef typename C::State State;
+  State levels[44][tile_points];
+  unsigned long long count = 0;
+
+  // The states of `size` points within a chunk, from `first` on.
+  template <index size>
+  struct Block {
+    State state[size];
+    CT_MEMBER Block(const TileStates&, index) {
+      for_points<size>([&](index t) CT_INLINE { state[t] = C::identity(); });
+    }
+    template <class T>
+    CT_MEMBER void add(index t, T value, index k) {
+      state[t] = C::join(state[t], C::lift(value, k));
+    }
+  };
+
+  CT_MEMBER explicit TileStates(index) {}
+  // Pushes the states of a whole chunk while they are in registers.
+  template <index size>
+  CT_MEMBER void push(Block<size>& block, index first) {
+    int level = 0;
+#pragma clang loop unroll(disable)
+    for (; (count >> level) & 1; ++level) {
+      const State* const earlier = levels[level] + first;
+      for_points<size>([&](index t) CT_INLINE { block.state[t] = C::join(earlier[t], block.state[t]); });
+    }
+    for_points<size>([&](index t) CT_INLINE { levels[level][first + t] = block.state[t]; });
   }
-  CT_MEMBER typename C::State whole(index t, index) const { return state[t]; }
+  CT_MEMBER void end_chunk(index) { ++count; }
+
+  // The states of all chunks together.
+  CT_MEMBER const State* totals(index points) {
+    int level = 0;
+    while (count != 0 && !((count >> level) & 1)) ++level;
+    State* const total = levels[level];
+    for (index t = 0; t < points && count == 0; ++t) total[t] = C::identity();
+    for (++level; level < 44 && (count >> level); ++level) {
+      if (!((count >> level) & 1)) continue;
+      const State* const earlier = levels[level];
+#pragma clang loop vectorize(assume_safety)
+      for (index t = 0; t < points; ++t) total[t] = C::join(earlier[t], total[t]);
+    }
+    return total;
+  }
 };
 
-// A position within a chunk fits into a lane as wide as the value's, so that both are compared and chosen together.
-template <int bytes>
-struct Offset {
-  typedef signed char Type;
-};
-template <>
-struct Offset<2> {
-  typedef short Type;
-};
-template <>
-struct Offset<4> {
-  typedef int Type;
-};
-template <>
-struct Offset<8> {
-  typedef long long Type;
+// The first extremes of a tile. Positions count from the beginning of a run of chunks, which is as long as they can be
+// represented.
+template <class C, class T, bool largest>
+struct ExtremeTileStates {
+  typedef Placed<T> State;
+  typedef ExtremeLane<T, largest> Lane;
+  typedef decltype(Lane::at) At;
+  static constexpr index most = (1ll << (8 * (sizeof(At) < 4 ? sizeof(At) : 4) - 1)) - chunk_elements;
+  T best[tile_points];
+  At at[tile_points];
+  State total[tile_points];  // of the earlier runs
+  index begin = 0, end = 0;  // of this run
+
+  template <index size>
+  struct Block {
+    T best[size];
+    At at[size];
+    index begin;
+    CT_MEMBER Block(const ExtremeTileStates& tile, index first) : begin(tile.begin) {
+      for_points<size>([&](index t) CT_INLINE { best[t] = tile.best[first + t], at[t] = tile.at[first + t]; });
+    }
+    CT_MEMBER void add(index t, T value, index k) {
+      const Lane lane = Lane{best[t], at[t]}.with(value, At(k - begin));
+      best[t] = lane.best;
+      at[t] = lane.at;
+    }
+  };
+
+  CT_MEMBER explicit ExtremeTileStates(index points) { clear(points); }
+  CT_MEMBER void clear(index points) {
+    for (index t = 0; t < points; ++t) best[t] = Lane::worst().best, at[t] = 0;
+  }
+  template <index size>
+  CT_MEMBER void push(const Block<size>& block, index first) {
+    for_points<size>([&](index t) CT_INLINE { best[first + t] = block.best[t], at[first + t] = block.at[t]; });
+  }
+  CT_MEMBER void end_chunk(index points) {
+    end += chunk_elements;
+    if (end - begin <= most) return;
+    end_run(points);
+    clear(points);
+    begin = end;
+  }
+  CT_MEMBER void end_run(index points) {
+    for (index t = 0; t < points; ++t) {
+      const State of_run = {best[t], begin + at[t]};
+      total[t] = begin == 0 ? of_run : C::join(total[t], of_run);
+    }
+  }
+  CT_MEMBER const State* totals(index points) {
+    if (end > begin) end_run(points);
+    for (index t = 0; t < points && end == 0; ++t) total[t] = C::identity();
+    return total;
+  }
 };
 template <class T>
-struct ExtremeLane {
-  typedef typename Offset<int(sizeof(T))>::Type At;
-  T best;
-  At at;
+struct TileStates<ArgMax<T>> : ExtremeTileStates<ArgMax<T>, T, true> {
+  using ExtremeTileStates<ArgMax<T>, T, true>::ExtremeTileStates;
 };
-template <class T, bool largest, index size>
-struct ExtremeChunkStates {
-  typedef ExtremeLane<T> Lane;
-  typedef typename Lane::At At;
-  // The first extreme is the same for every order of combination, so a chunk may be as long as positions can be
-  // represented.
-  static constexpr index most = sizeof(At) == 1 ? chunk_elements : (1ll << (8 * (sizeof(At) < 4 ? 2 : 4) - 1)) - 1;
-  T best[size];
-  At at[size];
-  // The first element is replaced by better ones; the initial value is the worst one.
-  CT_MEMBER void clear(index t) {
-    if constexpr (largest)
-      best[t] = Max<T>::identity();
-    else
-      best[t] = Min<T>::identity();
-    at[t] = 0;
-  }
-  CT_MEMBER Lane lane(index t) const { return Lane{best[t], at[t]}; }
-  CT_MEMBER void keep(index t, Lane lane) {
-    best[t] = lane.best;
-    at[t] = lane.at;
-  }
-  // Elements come in order: a later one has to be better. A nan is, unless there is one.
-  static CT_MEMBER At offset(index k) { return At(k); }
-  static CT_MEMBER Lane add(Lane lane, T value, index, At offset) {
-    const bool no_better = largest ? value <= lane.best : value >= lane.best;
-    const bool better = !no_better & (lane.best == lane.best);
-    return Lane{better ? value : lane.best, better ? offset : lane.at};
-  }
-  CT_MEMBER Placed<T> whole(index t, index begin) const { return Placed<T>{best[t], begin + at[t]}; }
+template <class T>
+struct TileStates<ArgMin<T>> : ExtremeTileStates<ArgMin<T>, T, false> {
+  using ExtremeTileStates<ArgMin<T>, T, false>::ExtremeTileStates;
 };
-template <class T, index size>
-struct ChunkStates<ArgMax<T>, size> : ExtremeChunkStates<T, true, size> {};
-template <class T, index size>
-struct ChunkStates<ArgMin<T>, size> : ExtremeChunkStates<T, false, size> {};
 
 struct TileTeam {
   index points;  // of this tile
 
   template <class C, class F>
   CT_MEMBER auto reduce(index n, const F& value) const {
-    typedef typename C::State State;
-    State levels[44][tile_points];
-    unsigned long long count = 0;
-    const index width = points;
-    constexpr index most = ChunkStates<C, tile_points>::most;
-    for (index begin = 0; begin < n; begin += most) {
-      const index end = begin + most < n ? begin + most : n;
-      ChunkStates<C, tile_points> states;
-      for (index t = 0; t < width; ++t) states.clear(t);
-      const index blocks = width / block_points * block_points;
-      for (index k = begin; k < end && blocks != 0; k += pass_elements) {
-        const index stop = k + pass_elements < end ? k + pass_elements : end;
-        for (index t = 0; t < blocks; t += block_points) add_block<C>(states, t, begin, k, stop, value);
-      }
-      add_rest<C>(states, blocks, begin, end, value);
-      State state[tile_points];
-      for (index t = 0; t < width; ++t) state[t] = states.whole(t, begin);
-      int level = 0;
-      for (; (count >> level) & 1; ++level) {
-        for (index t = 0; t < width; ++t) state[t] = C::join(levels[level][t], state[t]);
-      }
-      for (index t = 0; t < width; ++t) levels[level][t] = state[t];
-      ++count;
+    TileStates<C> states(points);
+#pragma clang loop unroll(disable) vectorize(disable)
+    for (index begin = 0; begin < n; begin += chunk_elements) {
+      const index end = begin + chunk_elements < n ? begin + chunk_elements : n;
+      add_points<C, block_points<typename C::State>>(states, 0, begin, end, value);
+      states.end_chunk(points);
     }
+    const auto* const total = states.totals(points);
     Tile<decltype(C::finish(C::identity()))> result;
-    int level = 0;
-    while (count != 0 && !((count >> level) & 1)) ++level;
-    for (index t = 0; t < width; ++t) {
-      State state = count == 0 ? C::identity() : levels[level][t];
-      for (int above = level + 1; above < 44 && (count >> above); ++above) {
-        if ((count >> above) & 1) state = C::join(levels[above][t], state);
-      }
-      result.value[t] = C::finish(state);
-    }
+    const index width = points;
+#pragma clang loop vectorize(assume_safety)
+    for (index t = 0; t < width; ++t) result.value[t] = C::finish(total[t]);
     return result;
   }
 
-  // Adds the elements [k, stop) of the chunk at `begin` to the states of the `block_points` from `first` on.
-  template <class C, class F>
-  static CT_MEMBER void add_block(ChunkStates<C, tile_points>& states, index first, index begin, index k, index stop,
-                                  const F& value) {
-    ChunkStates<C, block_points> block;
-    for (index t = 0; t < block_points; ++t) block.keep(t, states.lane(first + t));
-    for (auto at = block.offset(k - begin); k < stop; ++k, ++at) {
-#pragma clang loop vectorize(assume_safety)
-      for (index t = 0; t < block_points; ++t) block.keep(t, block.add(block.lane(t), value(first + t, k), begin, at));
-    }
-    for (index t = 0; t < block_points; ++t) states.keep(first + t, block.lane(t));
-  }
-
-  // Adds the chunk [begin, end) to the states of the points from `first` on, fewer than a block. Four elements a pass
-  // keep the states in registers for four steps.
-  template <class C, class F>
-  CT_MEMBER void add_rest(ChunkStates<C, tile_points>& states, index first, index begin, index end,
-                          const F& value) const {
-    const index width = points;
-    index k = begin;
-    for (; k + 4 <= end && first < width; k += 4) {
-#pragma clang loop vectorize(assume_safety)
-      for (index t = first; t < width; ++t) {
-        auto lane = states.lane(t);
-        for (index i = 0; i < 4; ++i) lane = states.add(lane, value(t, k + i), begin, states.offset(k + i - begin));
-        states.keep(t, lane);
+  // Adds the chunk [begin, end) to the states of the points from `first` on, in blocks of `size` and then of half as
+  // many.
+  template <class C, index size, class F>
+  CT_MEMBER void add_points(TileStates<C>& states, index first, index begin, index end, const F& value) const {
+#pragma clang loop unroll(disable) vectorize(disable)
+    for (; first + size <= points; first += size) {
+      typename TileStates<C>::template Block<size> block(states, first);
+#pragma clang loop unroll(disable)
+      for (index k = begin; k < end; ++k) {
+        for_points<size>([&](index t) CT_INLINE { block.add(t, value(first + t, k), k); });
       }
+      states.push(block, first);
     }
-    for (; k < end && first < width; ++k) {
-#pragma clang loop vectorize(assume_safety)
-      for (index t = first; t < width; ++t)
-        states.keep(t, states.add(states.lane(t), value(t, k), begin, states.offset(k - begin)));
-    }
+    if constexpr (size > 1) add_points<C, size / 2>(states, first, begin, end, value);
   }
 
   template <class F>

@@ -7,6 +7,7 @@
 #define CT_DEVICE static inline __attribute__((always_inline))
 #define CT_MEMBER inline __attribute__((always_inline))
 #define CT_INLINE __attribute__((always_inline))
+#define CT_MAY_ALIAS __attribute__((may_alias))
 
 namespace ct {
 
@@ -53,6 +54,9 @@ CT_DEVICE word32 multiply_words(word32 a, word32 b, word32& high) {
   high = product >> 32;
   return product & 0xffffffffull;
 }
+
+// Memory is accessed 16 bytes at a time through this type (vector.cuh).
+typedef unsigned int CT_MAY_ALIAS Word128 __attribute__((vector_size(16)));
 
 // The upper half of the 128-bit product. Four 32-bit products, because loops vectorise these and not a 128-bit type.
 CT_DEVICE unsigned long long multiply_high(unsigned long long a, unsigned long long b) {

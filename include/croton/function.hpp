@@ -128,6 +128,14 @@ struct KernelFacts {
 /// One line: "row_1f0e: 40 registers, 0 bytes of static shared memory, ...".
 std::string to_string(const KernelFacts& facts);
 
+/// The memory of one operand of a launch.
+struct KernelOperand {
+  std::int64_t bytes = 0;        ///< of the elements that the launch touches, each counted once
+  std::int64_t point_bytes = 0;  ///< the part for one point, such as a row that is reduced
+  int passes = 1;                ///< how often each is read: once for each loop of the kernel, or launch of a routine
+  bool written = false;
+};
+
 /// One generated kernel of a function.
 struct KernelInfo {
   std::string name;                ///< family and hash of the code
@@ -147,12 +155,30 @@ struct KernelInfo {
   std::string target;            ///< "cpu", "cuda:sm_90"
   std::string digest;            ///< hash of the text without comments
   std::string schedule;          ///< parameters of launches: "grain=32768 threads=256 blocks=2048"
-  std::string launch;            ///< for example sizes: "1009 x 1013: 127 blocks of 256 threads"
+  /// For the sizes of KernelOptions::shapes, or for example sizes: "1009 x 1013: 127 blocks of 256 threads".
+  std::string launch;
+  // The same in numbers, of the main entry, and for a routine of its largest launch. 0: not known without a call, as
+  // for loops.
+  std::int64_t items = 0;         ///< that the launch distributes: elements, rows, tiles or parts of a reduction
+  std::int64_t points = 0;        ///< independent results: elements, rows or columns
+  std::int64_t length = 0;        ///< elements that are walked for each point, at most: 1 without reductions
+  std::int64_t blocks = 0;        ///< of a CUDA target
+  std::int64_t threads = 0;       ///< of a block
+  std::int64_t shared_bytes = 0;  ///< dynamic shared memory of a block; static one is in `facts`
+  std::int64_t launches = 0;      ///< of this text in a call: 2 for a long reduction with a second entry
+  /// With KernelOptions::shapes, the operands in the order of the kernel; else empty. A routine's workspace comes last.
+  std::vector<KernelOperand> operands;
 };
 
 /// Options for showing kernels.
 struct KernelOptions {
   std::string schedule = {};  ///< overrides in the format of the flag schedule, in addition to the function's own
+  /// The shapes of the arguments of a call, whose arrays are contiguous; inputs with a default value may be omitted at
+  /// the end. Kernels are then those of that call, with its launches, of a GPU without cuDNN; only loops and the bodies
+  /// of branches keep example sizes. The errors are those of a call, before it runs; ValueError if sizes depend on the
+  /// value of an argument or on values that are computed. Empty: example sizes; for a function without inputs those of
+  /// its call.
+  std::vector<Sizes> shapes = {};
 };
 
 /// Counts over all calls of a function so far.

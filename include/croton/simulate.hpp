@@ -50,6 +50,7 @@ struct CudaLaunch {
   std::array<unsigned, 3> threads{1, 1, 1};
   std::size_t shared_bytes = 0;  ///< dynamic shared memory
   bool cooperative = false;      ///< all blocks run at the same time, and may use grid barriers
+  bool strict = false;           ///< races by the memory model of PTX, not by what existing programs assume
   std::uint64_t seed = 0;        ///< of the order; a correct kernel gives the same results for every seed
 };
 
@@ -65,7 +66,8 @@ class CudaText {
   void compile(const std::string& kernel) const;
 
   /// Runs a kernel to its end. ValueError if the text does not compile or the arguments do not match the kernel's
-  /// parameters; DeviceError with the report if the launch exceeds the limits of a GPU or the kernel does an invalid
+  /// parameters; DeviceError with the report if the launch exceeds the limits of a GPU (those of the flag
+  /// cuda_simulator_architecture) or the kernel does an invalid
   /// operation: then no array has changed.
   void launch(const CudaLaunch& launch, std::span<const CudaArgument> arguments) const;
   void launch(const CudaLaunch& launch, std::initializer_list<CudaArgument> arguments) const {

@@ -273,6 +273,11 @@ void bind_kernel(nb::module_& m) {
       .def_ro("spill_load_bytes", &KernelFacts::spill_load_bytes, "Registers read back.")
       .def_ro("constant_bytes", &KernelFacts::constant_bytes, "Parameters and constants.")
       .def("__repr__", [](const KernelFacts& facts) { return to_string(facts); });
+  nb::class_<KernelOperand>(m, "KernelOperand", "The memory of one operand of a launch.")
+      .def_ro("bytes", &KernelOperand::bytes, "Bytes of the elements that the launch touches, each counted once.")
+      .def_ro("point_bytes", &KernelOperand::point_bytes, "The part for one point, such as a row that is reduced.")
+      .def_ro("passes", &KernelOperand::passes, "How often the kernel reads each of them.")
+      .def_ro("written", &KernelOperand::written, "Whether the kernel writes it.");
   nb::class_<KernelInfo>(m, "KernelInfo", "One generated kernel of a function.")
       .def_ro("name", &KernelInfo::name, "Family and hash of the code.")
       .def_ro("source", &KernelInfo::source, "The kernel's own text; CUDA C++, or C++ for the CPU.")
@@ -281,7 +286,15 @@ void bind_kernel(nb::module_& m) {
       .def_ro("lines", &KernelInfo::lines, "The user's lines that the kernel computes.")
       .def_ro("target", &KernelInfo::target, "The target: 'cpu', 'cuda:sm_90'.")
       .def_ro("schedule", &KernelInfo::schedule, "The schedule of a launch.")
-      .def_ro("launch", &KernelInfo::launch, "The launch for representative sizes.")
+      .def_ro("launch", &KernelInfo::launch, "The launch for the given shapes, or for representative sizes.")
+      .def_ro("items", &KernelInfo::items, "The items that the launch distributes.")
+      .def_ro("points", &KernelInfo::points, "Independent results: elements, rows or columns.")
+      .def_ro("length", &KernelInfo::length, "Elements that are walked for each point: 1 without reductions.")
+      .def_ro("blocks", &KernelInfo::blocks, "Blocks of the launch; 0 if they are not known without a call.")
+      .def_ro("threads", &KernelInfo::threads, "Threads of a block.")
+      .def_ro("shared_bytes", &KernelInfo::shared_bytes, "Dynamic shared memory of a block.")
+      .def_ro("launches", &KernelInfo::launches, "Launches of this text in a call.")
+      .def_ro("operands", &KernelInfo::operands, "The memory of its operands, for given shapes.")
       .def("ptx", &KernelInfo::ptx, nb::call_guard<ReleaseGil>(),
            "PTX, for 'cuda:sm_XX' targets, by NVRTC; DeviceError if it cannot be found.")
       .def("facts", &KernelInfo::facts, nb::call_guard<ReleaseGil>(),
@@ -370,13 +383,16 @@ void bind_callable(nb::module_& m) {
       .def("plan", unlocked<&Function::plan>(), "Steps, buffers and lifetimes.")
       .def(
           "kernels",
-          [](const Callable& f, const std::string& target, const std::string& schedule) {
+          [](const Callable& f, const std::string& target, const std::string& schedule,
+             const std::vector<Sizes>& shapes) {
             const ReleaseGil no_gil;
-            return f.function.kernels(target, {.schedule = schedule});
+            return f.function.kernels(target, {.schedule = schedule, .shapes = shapes});
           },
-          "target"_a = "", "schedule"_a = "",
+          "target"_a = "", "schedule"_a = "", "shapes"_a = std::vector<Sizes>(),
           "The kernels as they run (default) or for a target: 'cpu', 'cuda:sm_90'. No device is needed. schedule: "
-          "overrides, as in the flag of that name.")
+          "overrides, as in the flag of that name. shapes: those of the arguments of a call, whose kernels and "
+          "launches "
+          "are shown; else they are for example sizes.")
       .def(
           "schedule_difference",
           [](const Callable& f, const std::string& target, const std::string& schedule) {

@@ -20,6 +20,8 @@ enum class OptimizerMode { fast_run, fast_compile, none };  // in the order of f
 enum class SpecialValues { theano, ieee };
 enum class UnusedInput { raise, warn, ignore };
 enum class DeviceThreads { automatic, on, off };
+enum class SimulatedArchitecture : std::uint8_t { sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120 };
+inline constexpr std::size_t simulated_architectures = 7;
 
 inline constexpr std::size_t flag_count = 0
 #define CROTON_FLAG(...) +1

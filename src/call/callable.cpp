@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/device_memory.hpp"
+#include "base/shape.hpp"
 #include "builder/node.hpp"
 #include "builder/shared.hpp"
 #include "expr/evaluate.hpp"
@@ -37,13 +38,38 @@ Placed& Callable::placed() {
 }
 
 /// Reads the present values of the shared variables.
-void Callable::read_shared() {
+void Callable::read_shared(runtime::CallArrays& arrays) const {
   for (const Variable& variable : function_->shared) {
     builder::SharedState& state = *variable.node()->shared;
-    arrays_.shared.push_back(&state.value);
-    arrays_.copies.push_back(static_cast<runtime::SharedCopies*>(state.copies.get()));
-    arrays_.versions.push_back(state.version);
+    arrays.shared.push_back(&state.value);
+    arrays.copies.push_back(static_cast<runtime::SharedCopies*>(state.copies.get()));
+    arrays.versions.push_back(state.version);
   }
+}
+
+void Callable::with_shapes(std::span<const Sizes> shapes,
+                           const std::function<void(const Placed&, const runtime::CallArrays&)>& use) {
+  alignas(64) static const char nothing[64] = {};  // the place of all arguments: only their shapes are used
+  const CallLock::Guard lock(mutex_, function_->name);
+  const auto homes_stay = shared_.lock_to_read();
+  const Placed& where = placements_.find(base::config());
+  runtime::CallArrays arrays;
+  read_shared(arrays);
+  std::vector<Argument> given;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const bool known = i < function_->inputs.size();
+    if (std::ranges::any_of(shapes[i], [](std::int64_t size) { return size < 0; })) {
+      throw ShapeError(fmt::format("{} was given the shape {}: sizes are at least 0",
+                                   known ? builder::describe(function_->inputs[i].variable) : "an argument",
+                                   base::shape_text(shapes[i])));
+    }
+    const DType dtype = known ? function_->inputs[i].variable.type().dtype : DType::float32;
+    given.emplace_back(Array::view_of(static_cast<const void*>(nothing), dtype, shapes[i]));
+  }
+  Arguments arguments;
+  const SharedLocks none(*function_);  // that no call has used: no update overwrites an argument, which would be copied
+  arguments.take(*function_, given, *where.executable, none, arrays.arguments);
+  use(where, arrays);
 }
 
 /// The values of the graph's inputs on the host, in the graph's order, in which arguments and shared variables may
@@ -181,7 +207,7 @@ bool Callable::call(std::span<const Argument> arguments, bool briefly,
 
   if (!shared_.lock(!briefly)) return false;
   shared_.throw_on_common_memory();
-  read_shared();
+  read_shared(arrays_);
   Placed& where = placements_.find(flags);  // the homes cannot change while the variables are locked
   const bool logs = !f.reference() && logs_placement(flags);
   if (logs && !where.logged) {

@@ -40,6 +40,11 @@ class Callable {
   bool is_tiny() const { return is_tiny_.load(std::memory_order_relaxed); }
   /// The placed function for a call from this thread now; made at first use.
   Placed& placed();
+  /// Passes to `use` that function and the arrays of a call: the shared variables, and contiguous arguments of these
+  /// shapes, whose elements must not be read. The function and its shared variables are locked meanwhile. The errors
+  /// are those of a call with such arguments.
+  void with_shapes(std::span<const Sizes> shapes,
+                   const std::function<void(const Placed&, const runtime::CallArrays&)>& use);
 
   CallCounts counts() const;
   /// How the last call ran the loops of this plan: a line for each, with the number of the step.
@@ -51,7 +56,7 @@ class Callable {
  private:
   struct Release;
 
-  void read_shared();
+  void read_shared(runtime::CallArrays& arrays) const;
   std::vector<Array> inputs_in_order() const;
   void run_by_reference();
   bool run_plan(Placed& where, bool briefly);

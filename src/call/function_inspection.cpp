@@ -46,8 +46,21 @@ std::string joined(const std::string& schedule, const std::string& more) {
 
 std::vector<KernelInfo> Function::kernels(const std::string& target, const KernelOptions& options) const {
   detail::apply_settings();
-  return detail::show_kernels(*impl().placed().executable, target, joined(impl().function().schedule, options.schedule),
-                              impl().function().gpus());
+  const std::string schedule = joined(impl().function().schedule, options.schedule);
+  detail::ShowOptions show{.target = target, .schedule = schedule, .gpus = impl().function().gpus()};
+  if (options.shapes.empty()) {
+    // Without inputs the sizes are known, unless some are computed.
+    const auto executable = impl().placed().executable;
+    if (!impl().function().inputs.empty() || executable->plan.segments.size() > 1)
+      return detail::show_kernels(*executable, show);
+  }
+  std::vector<KernelInfo> kernels;
+  impl().with_shapes(options.shapes, [&](const detail::Placed& where, const runtime::CallArrays& arrays) {
+    const runtime::SizedPlan sized = runtime::size_plan(*where.executable, arrays);
+    show.sized = &sized;
+    kernels = detail::show_kernels(*where.executable, show);
+  });
+  return kernels;
 }
 
 std::string Function::schedule_difference(const std::string& target, const std::string& schedule) const {

@@ -33,7 +33,7 @@ bool Placements::read_devices(const base::Flags& now) {
     scoped_ = runtime::place_of(scope, soft);
   }
   fallback_ = runtime::place_of(process.device, soft);
-  device_set_ = runtime::device_set();
+  device_set_ = runtime::device_set(function_.simulated() ? runtime::Gpus::simulated : runtime::Gpus::of_flags);
   // The available devices matter only to a graph that names devices; other graphs need no driver.
   available_ = function_.names_devices ? static_cast<std::uint16_t>(runtime::places().size() * 2 + (soft ? 1 : 0)) : 0;
   last_flags_ = &now;
@@ -55,7 +55,7 @@ Placed& Placements::find(const base::Flags& flags) {
   last_homes_.clear();
   if (!reference) {
     std::ranges::transform(function_.shared, std::back_inserter(last_homes_), home_of);
-    key = {scoped_, fallback_, function_.simulated() ? std::uint16_t{0} : device_set_, available_};
+    key = {scoped_, fallback_, device_set_, available_};
     key.insert(key.end(), last_homes_.begin(), last_homes_.end());
   }
   const auto known = placed_.find(key);

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/hash.hpp"
 #include "base/stage.hpp"
 #include "codegen/embedded.hpp"
@@ -13,6 +15,13 @@
 namespace croton::codegen {
 
 using kernel::Family;
+
+namespace {
+
+// In the names of texts: of the kernel, and of its text.
+constexpr std::size_t digits_of_kernel = 12, digits_of_text = 6;
+
+}  // namespace
 
 std::string name_of(Target target) { return target == Target::cpu ? "cpu" : "cuda"; }
 
@@ -32,14 +41,22 @@ Functor Emitter::functor() {
     case Family::pointwise:
       if (variant_.tiled())
         emit_tiles();
+      else if (target_ == Target::cuda)
+        emit_packs();
       else
         emit_pointwise();
       break;
     case Family::row:
-      emit_row();
+      if (is_in_packs())
+        emit_row_packs();
+      else
+        emit_row();
       break;
     case Family::column:
-      emit_column();
+      if (is_column_of_packs())
+        emit_column_packs();
+      else
+        emit_column();
       break;
     case Family::split:
       emit_split();
@@ -58,8 +75,9 @@ Functor Emitter::functor() {
 Text Emitter::run(const std::vector<std::string>& comment) {
   Functor made = functor();
   Text text;
-  text.digest = base::to_hex(base::hash128(made.code + name_of(target_)));
-  text.name = fmt::format("{}_{}", kernel::name_of(kernel_.family), text.digest.substr(0, 12));
+  const std::string kernel = kernel_name(analysis_, variant_);
+  text.digest = base::to_hex(base::hash128(made.code + name_of(target_) + kernel));
+  text.name = fmt::format("{}_{}", kernel, text.digest.substr(0, digits_of_text));
   text.code = commented(comment);
   // The entries are C functions in the global namespace, where launchers look them up; everything else is in
   // a separate namespace.
@@ -70,6 +88,25 @@ Text Emitter::run(const std::vector<std::string>& comment) {
   return text;
 }
 
+std::string kernel_name(const Analysis& analysis, const Variant& variant) {
+  std::string text = kernel::print(analysis.kernel);
+  const auto add = [&](std::size_t number) { text += fmt::format(" {}", number); };
+  for (const auto* axes : {&variant.parallel, &variant.inner}) {
+    for (const MergedAxis& axis : *axes) add(axis.axes.size());
+    text += ';';
+  }
+  for (const std::vector<StrideClass>& strides : variant.strides) {
+    for (const StrideClass stride : strides) add(static_cast<std::size_t>(stride));
+    text += ';';
+  }
+  add(variant.tile_axis.value_or(variant.parallel.size()));
+  for (const bool flag : variant.staged) add(flag ? 1 : 0);
+  add(variant.left_by_rows ? 1 : 0);
+  add(variant.right_by_columns ? 1 : 0);
+  return fmt::format("{}_{}", kernel::name_of(analysis.kernel.family),
+                     base::to_hex(base::hash128(text)).substr(0, digits_of_kernel));
+}
+
 std::string Emitter::run_body(const std::string& space, std::string_view call) const {
   const std::string body = fmt::format("{}Body{{p}}", space);
   if (!guarded()) return fmt::format("  {};\n", fmt::format(fmt::runtime(call), body));
@@ -77,11 +114,21 @@ std::string Emitter::run_body(const std::string& space, std::string_view call) c
                      space + "Body", fmt::format(fmt::runtime(call), "body"));
 }
 
+std::string Emitter::launch_bounds() const {
+  if (!is_in_packs()) return "";
+  // Bodies that are limited by memory need half of the threads of a multiprocessor; long ones may need the registers.
+  constexpr int half = 1024;
+  const int blocks = schedule_.is_short ? std::max(1, half / schedule_.threads) : 1;
+  return fmt::format("CT_LAUNCH_BOUNDS({}, {}) ", schedule_.threads, blocks);
+}
+
 std::string Emitter::entries(const std::string& name) const {
   const bool split = kernel_.family == Family::split;
-  const std::string family = split              ? "split_parts"
-                             : variant_.tiled() ? "pointwise_tiles"
-                                                : std::string(kernel::name_of(kernel_.family));
+  const std::string family = split                                            ? "split_parts"
+                             : variant_.tiled()                               ? "pointwise_tiles"
+                             : kernel_.family == Family::row && is_in_packs() ? "row_packs"
+                             : is_column_of_packs()                           ? "column_packs"
+                                                    : std::string(kernel::name_of(kernel_.family));
   const std::string space = name + "_text::";
   std::string text;
   if (target_ == Target::cpu) {
@@ -93,7 +140,7 @@ std::string Emitter::entries(const std::string& name) const {
     if (split) entry("_finish(const {}Params* arguments)", "{}.finish()");
     return text;
   }
-  text = fmt::format("CT_KERNEL void {}(const {}Params p, ct::index points) {{\n{}}}\n", name, space,
+  text = fmt::format("CT_KERNEL void {}{}(const {}Params p, ct::index points) {{\n{}}}\n", launch_bounds(), name, space,
                      run_body(space, "ct::" + family + "({}, points)"));
   if (split) {
     text += fmt::format(
@@ -117,31 +164,31 @@ bool has_user_text(std::string_view code) { return code.find("CT_DEVICE auto use
 
 Text emit(const Part& part, Target target) {
   const base::StageTimer timer(base::Stage::emit);
-  return Emitter(*part.analysis, *part.variant, target).run(part.comment);
+  return Emitter(*part.analysis, *part.variant, part.schedule, target).run(part.comment);
 }
 
-Functor emit_functor(const Analysis& analysis, const Variant& variant, Target target, bool in_grid) {
-  return Emitter(analysis, variant, target, in_grid).functor();
+Functor emit_functor(const Analysis& analysis, const Variant& variant, const Schedule& schedule, Target target,
+                     bool in_grid) {
+  return Emitter(analysis, variant, schedule, target, in_grid).functor();
 }
 
 std::string prelude(Target target, bool simulator) {
-  static constexpr std::string_view common[] = {"common/sizes.hpp",
-                                                "common/numeric.cuh",
-                                                "common/math.cuh",
-                                                "common/special.cuh",
-                                                "common/incomplete_gamma.cuh",
-                                                "common/bessel.cuh",
-                                                "common/random.cuh",
-                                                "common/complex.cuh",
-                                                "common/body.cuh",
-                                                "common/combine.cuh",
-                                                "common/team.cuh",
-                                                "common/motion.cuh"};
-  static constexpr std::string_view cpu[] = {"cpu/pointwise.hpp", "cpu/tiles.hpp", "cpu/row.hpp",
+  static constexpr std::string_view common[] = {
+      "common/sizes.hpp",  "common/numeric.cuh", "common/vector.cuh",
+      "common/math.cuh",   "common/special.cuh", "common/incomplete_gamma.cuh",
+      "common/bessel.cuh", "common/random.cuh",  "common/complex.cuh",
+      "common/body.cuh",   "common/combine.cuh", "common/team.cuh",
+      "common/motion.cuh"};
+  static constexpr std::string_view cpu[] = {"cpu/pointwise.hpp", "cpu/tiles.hpp", "cpu/extremes.hpp", "cpu/row.hpp",
                                              "cpu/column.hpp",    "cpu/split.hpp", "cpu/group.hpp",
                                              "cpu/product.hpp",   "cpu/loop.hpp",  "cpu/contract.hpp"};
-  static constexpr std::string_view cuda[] = {"pointwise.cuh", "tiles.cuh",   "row.cuh",  "column.cuh",  "split.cuh",
-                                              "group.cuh",     "product.cuh", "loop.cuh", "contract.cuh"};
+  static constexpr std::string_view cuda[] = {"common/division.cuh",
+                                              "pointwise.cuh",     "tiles.cuh",
+                                              "row.cuh",           "column.cuh",
+                                              "split.cuh",         "group.cuh",
+                                              "product.cuh",       "loop.cuh",
+                                              "contract.cuh",      "common/short_counter.cuh",
+                                              "row_packs.cuh",     "column_packs.cuh"};
   std::string text;
   const auto add = [&](std::string_view path) { text += fmt::format("{}\n", embedded_file(path)); };
   add(target == Target::cpu ? "cpu/device_cpu.hpp"

@@ -33,15 +33,22 @@ struct Parameter {
     extent,
     last_tile,
     points,
+    divisor,        // a word (access) of the divisor by the size of a merged axis
+    tiles_of_line,  // of a pointwise kernel for a GPU
+    tiles_divisor,  // a word of the divisor by it
+    lines,          // of a pointwise kernel for a GPU
+    parts,          // of a split column kernel for a GPU
+    parts_divisor,  // a word of the divisor by it
+    counters,       // of finished parts, one for each block of points
     // Of loops:
     matrix,  // a number of a product (MatrixNumber)
     motion,  // a word of the motion of an access's pointer
     loop,    // a number of the loop itself (LoopNumber)
   };
   Kind kind;
-  std::size_t access = 0;  // pointer, stride, motion
-  std::size_t index = 0;   // size: the merged axis; stride: the position in Launch::strides[access]; extent: its
-                           // number; kinds of loops: the position in the struct of numbers
+  std::size_t access = 0;  // pointer, stride, motion; divisor: the word
+  std::size_t index = 0;   // size, divisor: the merged axis; stride: the position in Launch::strides[access]; extent:
+                           // its number; kinds of loops: the position in the struct of numbers
   std::size_t part = 0;    // the kernel that it belongs to, if the text has several
 };
 
@@ -49,17 +56,20 @@ struct Parameter {
 struct Part {
   const Analysis* analysis;
   const Variant* variant;
+  Schedule schedule = {};
   std::vector<std::string> comment = {};  // lines above the kernel, such as the user's expression
 };
 
 struct Text {
-  std::string name;    // of the entry: the family and a hash of the code
+  std::string name;    // of the entry: that of the kernel and a hash of the code
   std::string code;    // the text to compile, with comments, without the prelude
   std::string digest;  // of the code without comments and of the target
   std::vector<Parameter> parameters;
   std::size_t state_bytes = 0;  // split: the workspace of one part
 };
 
+/// The name of a kernel, whatever its schedule is: the family and a hash. The names of its texts begin with it.
+std::string kernel_name(const Analysis& analysis, const Variant& variant);
 /// The text of one kernel.
 Text emit(const Part& part, Target target);
 /// The workspace of a split kernel for one part, in bytes.
@@ -67,8 +77,11 @@ std::size_t split_state_bytes(const Analysis& analysis);
 /// Whether the code contains the body of a user-defined operation (croton/op.hpp). A compile error is then
 /// the user's mistake.
 bool has_user_text(std::string_view code);
-/// One text for several pointwise kernels without checks. Its items are tiles of `group_tile` points.
+/// One text for several pointwise kernels without checks. Its items are tiles: of `group_tile` points on a CPU, those
+/// of the parts' schedules on a GPU. All schedules have the same number of threads.
 Text emit_group(std::span<const Part> parts, Target target);
+/// The name of such a launch, whatever the schedules are.
+std::string group_name(std::span<const Part> parts);
 
 /// The motion of a pointer in a loop: how its address depends on the share and on the step.
 enum class Motion : std::uint8_t {
@@ -95,6 +108,8 @@ struct LoopParts {
   bool of_grid = false;
   /// The dtype of the condition that ends the loop, if there is one.
   std::optional<DType> condition;
+  /// Whether threads wait after they have read the condition: the next step may write it before its first barrier.
+  bool sync_after_condition = true;
 };
 /// One text for all steps of a loop. Its items are shares.
 Text emit_loop(const LoopParts& loop, Target target);

@@ -174,7 +174,7 @@ void Emitter::emit_row() {
       line("});");
     }
     if (any_by_element(false)) {
-      line("team.sync();  // all have read what one of them may write");
+      if (overwrites_shared_reads()) line("team.sync();  // all have read what one of them may write");
       line("if (team.leads()) {");
       block([&] { stores_and_checks(false); });
       line("}");

@@ -9,6 +9,12 @@
 
 namespace croton::codegen {
 
+std::string group_name(std::span<const Part> parts) {
+  std::string names;
+  for (const Part& part : parts) names += kernel_name(*part.analysis, part.variant->without_tiles());
+  return fmt::format("group_{}", base::to_hex(base::hash128(names)).substr(0, 12));
+}
+
 Text emit_group(std::span<const Part> parts, Target target) {
   const base::StageTimer timer(base::Stage::emit);
   // The distinct functors, and the parts that use them.
@@ -20,7 +26,7 @@ Text emit_group(std::span<const Part> parts, Target target) {
   std::vector<Body> bodies;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Variant variant = parts[i].variant->without_tiles();
-    Functor functor = emit_functor(*parts[i].analysis, variant, target);
+    Functor functor = emit_functor(*parts[i].analysis, variant, parts[i].schedule, target);
     auto at = std::ranges::find(bodies, functor.code, [](const Body& b) { return b.functor.code; });
     if (at == bodies.end()) at = bodies.insert(at, {std::move(functor), {}, {}});
     at->parts.push_back(i);
@@ -39,7 +45,10 @@ Text emit_group(std::span<const Part> parts, Target target) {
                 fmt::format("namespace body{0} {{\n\n{1}\n}}  // namespace body{0}\n\n", b, body.functor.shown);
     members += fmt::format("  body{0}::Params a{0}[{1}];\n", b, body.parts.size());
     const std::string run =
-        fmt::format("ct::group_points(body{0}::Body{{p.a{0}[part - {1}]}}, first, last);", b, order.size());
+        target == Target::cpu
+            ? fmt::format("ct::group_points(body{0}::Body{{p.a{0}[part - {1}]}}, first, last);", b, order.size())
+            : fmt::format("ct::pointwise_tile(body{0}::Body{{p.a{0}[part - {1}]}}, body{0}::Body::Base(tile));", b,
+                          order.size());
     for (const std::size_t part : body.parts) {
       order.push_back(part);
       for (Parameter parameter : body.functor.parameters) {
@@ -50,21 +59,25 @@ Text emit_group(std::span<const Part> parts, Target target) {
     choice += b + 1 == bodies.size() ? fmt::format("    {}\n", run)
                                      : fmt::format("    if (part < {}) return {}\n", order.size(), run);
   }
-  for (const auto kind : {Parameter::Kind::last_tile, Parameter::Kind::points}) {
-    for (const std::size_t part : order) text.parameters.push_back({.kind = kind, .part = part});
+  for (const std::size_t part : order) text.parameters.push_back({.kind = Parameter::Kind::last_tile, .part = part});
+  if (target == Target::cpu) {
+    for (const std::size_t part : order) text.parameters.push_back({.kind = Parameter::Kind::points, .part = part});
   }
-  text.digest = base::to_hex(base::hash128(hashed));
-  text.name = fmt::format("group_{}", text.digest.substr(0, 12));
+  const std::string name = group_name(parts);
+  text.digest = base::to_hex(base::hash128(hashed + name));
+  text.name = fmt::format("{}_{}", name, text.digest.substr(0, 6));
   const std::string space = text.name + "_text";
   text.code = fmt::format(
       "namespace {0} {{\n\n"
-      "{1}struct Params {{\n{2}  ct::index ends[{3}];\n  ct::index points[{3}];\n}};\n\n"
+      "{1}struct Params {{\n{2}  ct::index ends[{3}];\n{4}}};\n\n"
       "struct Run {{\n"
       "  const Params& p;\n"
-      "  CT_MEMBER void operator()(int part, ct::index first, ct::index last) const {{\n{4}  }}\n"
+      "  CT_MEMBER void operator()(int part, {5}) const {{\n{6}  }}\n"
       "}};\n\n"
       "}}  // namespace {0}\n\n",
-      space, functors, members, order.size(), choice);
+      space, functors, members, order.size(),
+      target == Target::cpu ? fmt::format("  ct::index points[{}];\n", order.size()) : "",
+      target == Target::cpu ? "ct::index first, ct::index last" : "ct::index tile", choice);
   if (target == Target::cpu) {
     text.code += fmt::format(
         "extern \"C\" void {0}(const {1}::Params* p, ct::index begin, ct::index end) {{\n"
@@ -73,10 +86,10 @@ Text emit_group(std::span<const Part> parts, Target target) {
         text.name, space);
   } else {
     text.code += fmt::format(
-        "CT_KERNEL void {0}(CT_PARAMETERS {1}::Params p, ct::index tiles) {{\n"
-        "  ct::group(p.ends, p.points, tiles, {1}::Run{{p}});\n"
+        "CT_KERNEL void {0}(CT_PARAMETERS {1}::Params p, ct::index) {{\n"
+        "  ct::group(p.ends, {2}, {1}::Run{{p}});\n"
         "}}\n",
-        text.name, space);
+        text.name, space, order.size());
   }
   return text;
 }

@@ -76,7 +76,7 @@ class LoopEmitter {
       for (std::size_t which = 0; which < matrix_words; ++which) add({.kind = Parameter::Kind::matrix, .index = which});
       if (target_ == Target::cpu) add({.kind = Parameter::Kind::workspace});
     } else {
-      const Functor functor = emit_functor(*part.analysis, *part.variant, target_, loop_.of_grid);
+      const Functor functor = emit_functor(*part.analysis, *part.variant, Schedule(), target_, loop_.of_grid);
       shown = functor.shown;
       hashed_ += functor.code;
       for (const Parameter& parameter : functor.parameters) add(parameter);
@@ -153,10 +153,10 @@ class LoopEmitter {
     }
     if (loop_.condition) {
       calls += fmt::format(
-          "      const bool last = {} != 0;\n"
-          "      group.sync();\n"
+          "      const bool last = {} != 0;\n{}"
           "      if (last) {{\n        ++t;\n        break;\n      }}\n",
-          compute_dtype(*loop_.condition) == *loop_.condition ? "*p.stop" : "ct::to_float(*p.stop)");
+          compute_dtype(*loop_.condition) == *loop_.condition ? "*p.stop" : "ct::to_float(*p.stop)",
+          loop_.sync_after_condition ? "      group.sync();\n" : "");
     }
     std::string text =
         "  // All steps for the rows of one share.\n"

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/source_place.hpp"
+#include "codegen/division.hpp"
 #include "codegen/spelling.hpp"
 
 namespace croton::codegen {
@@ -14,11 +15,13 @@ namespace croton::codegen {
 using expr::Core;
 using kernel::Family;
 
-Emitter::Emitter(const Analysis& analysis, const Variant& variant, Target target, bool in_grid)
+Emitter::Emitter(const Analysis& analysis, const Variant& variant, const Schedule& schedule, Target target,
+                 bool in_grid)
     : analysis_(analysis),
       kernel_(analysis.kernel),
       body_(analysis.kernel.body),
       variant_(variant),
+      schedule_(schedule),
       target_(target),
       in_grid_(in_grid) {
   for (const MergedAxis& axis : variant.parallel) axes_.push_back(&axis);
@@ -61,7 +64,8 @@ void Emitter::parameters() {
         fmt::format("{}{}* p{}", access.written ? "" : "const ", stored_type(dtype_of(a)), a));
   }
   if (!kernel_.checks.empty()) add({Parameter::Kind::failure}, "ct::Failure* failure");
-  if (kernel_.family == Family::split || kernel_.family == Family::contract)
+  if (kernel_.family == Family::split || kernel_.family == Family::contract ||
+      (is_column_of_packs() && schedule_.split))
     add({Parameter::Kind::workspace}, "char* workspace");
   for (std::size_t m = 0; m < axes_.size(); ++m) {
     add({Parameter::Kind::size, 0, m}, fmt::format("ct::index n{}", m));
@@ -75,6 +79,25 @@ void Emitter::parameters() {
       add({Parameter::Kind::stride, a, m}, fmt::format("ct::index s{}_{}", a, m));
     }
   }
+  if (is_in_packs()) {
+    const std::string_view base = schedule_.index == IndexWidth::narrow ? "int" : "ct::index";
+    const auto add_divisor = [&](Parameter::Kind kind, std::size_t m, const std::string& name) {
+      for (std::size_t word = 0; word < divisor_words(schedule_.index); ++word)
+        parameters_.push_back({.kind = kind, .access = word, .index = m});
+      struct_ += fmt::format("  ct::Divisor<{}> {};\n", base, name);
+    };
+    for (const std::size_t m : divided_axes()) add_divisor(Parameter::Kind::divisor, m, fmt::format("d{}", m));
+    if (kernel_.family != Family::row && axes_.size() > 1) {
+      add({.kind = Parameter::Kind::lines}, "ct::index lines");
+      add({.kind = Parameter::Kind::tiles_of_line}, "ct::index tiles");
+      add_divisor(Parameter::Kind::tiles_divisor, 0, "by_tiles");
+    }
+    if (is_column_of_packs() && schedule_.split) {
+      add({.kind = Parameter::Kind::parts}, "ct::index parts");
+      add_divisor(Parameter::Kind::parts_divisor, 0, "by_parts");
+      add({.kind = Parameter::Kind::counters}, "unsigned int* counters");
+    }
+  }
   for (std::size_t k = 0; k < kernel_.extents; ++k) {
     if (analysis_.explicit_extents[k]) add({Parameter::Kind::extent, 0, k}, fmt::format("ct::index e{}", k));
   }
@@ -84,7 +107,7 @@ void Emitter::parameters() {
 
 std::string Emitter::axis_name(std::size_t k) const {
   for (std::size_t m = 0; m < axes_.size(); ++m) {
-    if (axes_[m]->axes.size() == 1 && axes_[m]->axes[0] == k) return fmt::format("i{}", m);
+    if (axes_[m]->axes.size() == 1 && axes_[m]->axes[0] == k) return fmt::format("{}{}", is_in_packs() ? "at" : "i", m);
   }
   throw InternalError("a merged axis is used as a number");
 }
@@ -98,8 +121,26 @@ std::size_t Emitter::stride_owner(std::size_t a) const {
   return a;
 }
 
+std::string Emitter::element_of(const std::string& address, const std::string& at) {
+  const std::size_t sum = address.find(" + ");
+  if (sum == std::string::npos) return fmt::format("{}[{}]", address, at);
+  const std::string offset = address.substr(sum + 3);
+  return fmt::format("{}[{}{}]", address.substr(0, sum), offset, at == "0" ? "" : " + " + at);
+}
+
 std::string Emitter::address(std::size_t a) {
   const Access& access = analysis_.accesses[a];
+  if (is_in_packs() && has_line(a)) {
+    const std::string from = pack_address(a), at = fmt::format("i{}", fast_axis());
+    switch (along_line(a)) {
+      case StrideClass::none:
+        return element_of(from, "0");
+      case StrideClass::unit:
+        return element_of(from, at);
+      case StrideClass::any:
+        return element_of(from, fmt::format("{} * Offset(p.s{}_{})", at, stride_owner(a), fast_axis()));
+    }
+  }
   std::string text;
   const auto add = [&](const std::string& term) { text += (text.empty() ? "" : " + ") + term; };
   if (!access.affine) {
@@ -123,9 +164,12 @@ std::string Emitter::address(std::size_t a) {
 }
 
 std::string Emitter::read(std::size_t a) {
-  const DType dtype = dtype_of(a);
   const std::string text = is_staged(a) ? fmt::format("tile.t{}[at]", a) : address(a);
-  return compute_dtype(dtype) == dtype ? text : fmt::format("ct::to_float({})", text);
+  return as_value(a, text);
+}
+
+std::string Emitter::as_value(std::size_t a, const std::string& stored) const {
+  return compute_dtype(dtype_of(a)) == dtype_of(a) ? stored : fmt::format("ct::to_float({})", stored);
 }
 
 std::string Emitter::operand(NodeId id) const {
@@ -134,7 +178,10 @@ std::string Emitter::operand(NodeId id) const {
   if (op.is(Core::axis)) return axis_name(body_.attrs(id).index("k"));
   if (op.is(Core::extent)) return fmt::format("p.e{}", body_.attrs(id).integer("k"));
   if (op.is(Core::result)) {
-    return fmt::format("r{}{}", body_.attrs(id).integer("stage"), kernel_.family == Family::column ? "[t]" : "");
+    return fmt::format("r{}{}", body_.attrs(id).integer("stage"),
+                       kernel_.family != Family::column ? ""
+                       : is_column_of_packs()           ? "[e]"
+                                                        : "[t]");
   }
   return names_.at(id);
 }
@@ -155,7 +202,12 @@ std::string Emitter::expression(NodeId id) {
     return fmt::format("start{} {} {}", moved ? " + " + operand(change.offset) : "", change.sign,
                        operand(change.limit));
   }
-  if (op.is(Core::load)) return read(analysis_.load_access.at(id));
+  if (op.is(Core::load)) {
+    const std::size_t a = analysis_.load_access.at(id);
+    if (!is_in_packs() || !(is_fetched(a) || is_fixed(a))) return read(a);
+    return as_value(
+        a, fmt::format("{}.l{}{}", is_fixed(a) ? "fixed" : "in", a, along_line(a) == StrideClass::none ? "" : "[e]"));
+  }
   if (op.is(Core::load_if)) {
     return fmt::format("{} ? {} : {}(0)", operand(inputs[0]), read(analysis_.load_access.at(id)),
                        value_type(body_.type(id).dtype));
@@ -247,7 +299,8 @@ void Emitter::store(std::size_t s) {
   const DType dtype = dtype_of(access);
   std::string value = operand(kernel_.stores[s].value);
   if (compute_dtype(dtype) != dtype) value = fmt::format("ct::from_float<{}>({})", stored_type(dtype), value);
-  line(fmt::format("{} = {};", address(access), value));
+  const bool packed = is_in_packs() && has_line(access) && along_line(access) == StrideClass::unit;
+  line(fmt::format("{} = {};", packed ? fmt::format("o{}[e]", access) : address(access), value));
 }
 
 std::vector<NodeId> Emitter::store_targets(std::size_t s) const {
@@ -290,6 +343,27 @@ void Emitter::stores_and_checks(bool elements) {
 bool Emitter::any_by_element(bool elements) const {
   return std::ranges::any_of(kernel_.stores, [&](const kernel::Store& s) { return by_element(s) == elements; }) ||
          std::ranges::any_of(kernel_.checks, [&](const kernel::Check& c) { return by_element(c) == elements; });
+}
+
+// Whether a result of a row may be in the memory of an operand that all lanes read: a plan lets results take the place
+// of operands that are read at the same index.
+bool Emitter::overwrites_shared_reads() const {
+  std::vector<NodeId> read = targets_of(true);
+  for (const kernel::Stage& stage : kernel_.stages) read.push_back(stage.value);
+  std::vector<bool> reached(kernel_.body.size());
+  while (!read.empty()) {
+    const NodeId id = read.back();
+    read.pop_back();
+    if (reached[id]) continue;
+    reached[id] = true;
+    const auto inputs = kernel_.body.inputs(id);
+    read.insert(read.end(), inputs.begin(), inputs.end());
+    const bool is_overwritten = std::ranges::any_of(kernel_.stores, [&](const kernel::Store& store) {
+      return !by_element(store) && std::ranges::equal(inputs, store.index);
+    });
+    if (is_overwritten && kernel_.body.op(id).is(expr::Core::load)) return true;
+  }
+  return false;
 }
 
 std::vector<NodeId> Emitter::targets_of(bool elements) const {

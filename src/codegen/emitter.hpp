@@ -1,6 +1,6 @@
 // Emitter: writes the functor of a kernel, which is its struct of parameters and the struct Body that the template
 // of its family runs. The code for all families is in emitter.cpp, the loops of each family are in
-// emit_families.cpp and emit_contract.cpp.
+// emit_families.cpp, emit_packs.cpp and emit_contract.cpp.
 #pragma once
 
 #include <map>
@@ -14,9 +14,12 @@
 
 namespace croton::codegen {
 
+using kernel::Family;
+
 class Emitter {
  public:
-  Emitter(const Analysis& analysis, const Variant& variant, Target target, bool in_grid = false);
+  Emitter(const Analysis& analysis, const Variant& variant, const Schedule& schedule, Target target,
+          bool in_grid = false);
   /// The text of struct Params and struct Body.
   Functor functor();
   /// The functor and the entries, after the lines of `comment`.
@@ -41,9 +44,13 @@ class Emitter {
   /// of one window have this form, and share the computation of their addresses.
   std::size_t stride_owner(std::size_t a) const;
   std::string address(std::size_t a);
+  /// An element from an address on, which may be a sum.
+  static std::string element_of(const std::string& address, const std::string& at);
   DType dtype_of(std::size_t a) const { return analysis_.operand_of(a).dtype; }
   bool is_staged(std::size_t a) const { return variant_.tiled() && variant_.staged[a]; }
   std::string read(std::size_t a);
+  /// A stored value of the access's operand, as the type in which it is computed.
+  std::string as_value(std::size_t a, const std::string& stored) const;
   /// A node as an operand of an expression: its name, or a literal.
   std::string operand(NodeId id) const;
   std::string converted(NodeId id, DType to) const;
@@ -76,6 +83,7 @@ class Emitter {
   bool by_element(const kernel::Check& c) const { return analysis_.inner[c.condition] || analysis_.inner[c.value]; }
   void stores_and_checks(bool elements);
   bool any_by_element(bool elements) const;
+  bool overwrites_shared_reads() const;
   std::vector<NodeId> targets_of(bool elements) const;
 
   // ---- index variables ----
@@ -114,8 +122,67 @@ class Emitter {
   void emit_pointwise();
   /// Writes `fetch`, which copies staged operands into element `at` of a tile, and `element`, which uses them.
   void emit_tiles();
+  // ---- pointwise kernels of a GPU (emit_packs.cpp) ----
+  void emit_packs();
+  void pack_constants();
+  void pack_line();
+  void pack_inputs();
+  void pack_use();
+  /// The loop over the elements of a pack that computes and stores them. `elements`: as in stores_and_checks().
+  void pack_elements(bool elements);
+  // ---- row kernels of a GPU in packs (emit_row_packs.cpp) ----
+  /// The nodes whose values a reduction computes and that a later one, or the results, need: they stay in registers.
+  std::vector<std::vector<NodeId>> kept_by_stage() const;
+  void emit_row_packs();
+  void row_pack_stage(std::size_t s, const std::vector<NodeId>& kept);
+  bool is_in_packs() const {
+    if (target_ != Target::cuda || variant_.tiled()) return false;
+    return kernel_.family == Family::pointwise || (kernel_.family == Family::row && schedule_.packs > 0) ||
+           is_column_of_packs();
+  }
+  bool is_column_of_packs() const {
+    return target_ == Target::cuda && kernel_.family == Family::column && schedule_.run > 0;
+  }
+  /// The axis of the elements of a pack.
+  std::size_t fast_axis() const {
+    const std::size_t count = kernel_.family == Family::column ? variant_.parallel.size() : axes_.size();
+    return count == 0 ? 0 : count - 1;
+  }
+  /// The axes whose index is a remainder of a position: all but the fast one and the outermost of each kind.
+  std::vector<std::size_t> divided_axes() const;
+  /// Whether packs are aligned, so that one instruction moves them.
+  bool is_aligned() const { return kernel_.family != Family::row || schedule_.vector > 1; }
+  /// Whether the access is computed once for each line, with a pointer to the line's first element.
+  bool has_line(std::size_t a) const { return analysis_.accesses[a].affine; }
+  StrideClass along_line(std::size_t a) const {
+    return axes_.empty() ? StrideClass::none : variant_.strides[a][fast_axis()];
+  }
+  /// Of column kernels: whether the access depends on an inner axis.
+  bool moves_inside(std::size_t a) const;
+  /// Of column kernels: whether the access is a pack that is the same for all elements of a point.
+  bool is_fixed(std::size_t a) const;
+  /// The expression that loads a pack, or a value, of an access. The address of a pack; both before `left` elements.
+  std::string pack_load(std::size_t a) const;
+  std::string pack_address(std::size_t a) const;
+  /// Declares the index of the element along the fast axis; those along the inner axes.
+  void element_index();
+  void inner_position(const std::string& position);
+  /// Whether the values of an access are loaded with those of all other such accesses, before any is used.
+  bool is_fetched(std::size_t a) const;
+  /// Whether a read of the access depends on a condition.
+  bool is_conditional(std::size_t a) const;
+
+  // ---- column kernels of a GPU in packs (emit_column_packs.cpp) ----
+  void emit_column_packs();
+  void column_constants();
+  void column_value(std::size_t s, const std::string& head);
+  void column_stages();
+  void column_parts();
+  std::string states_of_parts(std::size_t s) const;
+
   void emit_row();
   void emit_column();
+  static constexpr std::size_t bytes_of_state = 16;  // the room for the state of any combiner
   /// The size of the states of all stages, in slots of 16 bytes.
   std::size_t state_bytes() const { return split_state_bytes(analysis_); }
   std::string parts_of(std::size_t s) const;
@@ -137,12 +204,15 @@ class Emitter {
   // ---- entries (emit.cpp) ----
   /// The statements that run `call`, in which {} is replaced by the body.
   std::string run_body(const std::string& space, std::string_view call) const;
+  /// The attribute of the entry of a kernel for a GPU, or nothing.
+  std::string launch_bounds() const;
   std::string entries(const std::string& name) const;
 
   const Analysis& analysis_;
   const kernel::Kernel& kernel_;
   const expr::Arena& body_;
   const Variant& variant_;
+  const Schedule& schedule_;
   Target target_;
   bool in_grid_;
   std::vector<const MergedAxis*> axes_;

@@ -13,7 +13,8 @@ struct Functor {
 };
 /// The functor of a kernel. `in_grid`: each part of a split kernel is one block of the reduction tree, and a warp
 /// combines them (loop.cuh).
-Functor emit_functor(const Analysis& analysis, const Variant& variant, Target target, bool in_grid = false);
+Functor emit_functor(const Analysis& analysis, const Variant& variant, const Schedule& schedule, Target target,
+                     bool in_grid = false);
 
 /// "cpu" or "cuda", for digests.
 std::string name_of(Target target);

@@ -5,9 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/rounding.hpp"
+#include "codegen/emit.hpp"
+#include "codegen/schedule_column.hpp"
+#include "codegen/schedule_overrides.hpp"
+#include "codegen/schedule_pointwise.hpp"
+#include "codegen/schedule_row.hpp"
 #include "codegen_templates/common/sizes.hpp"
 
 namespace croton::codegen {
@@ -25,7 +29,6 @@ std::int64_t inner_count(const Launch& launch) {
 }
 
 std::int64_t at_least_one(std::int64_t n) { return std::max<std::int64_t>(1, n); }
-constexpr Family families[] = {Family::pointwise, Family::row, Family::column, Family::split, Family::contract};
 
 }  // namespace
 
@@ -89,10 +92,35 @@ Work cpu_work(const Analysis& analysis, const Launch& launch, const Schedule& sc
   throw InternalError("a kernel of no family");
 }
 
-std::int64_t gpu_items(const Analysis& analysis, const Launch& launch) {
+std::int64_t line_count(const Launch& launch) {
+  const std::size_t axes = launch.variant.parallel.size();
+  return axes == 0 ? 1 : product(launch, 0, axes - 1);
+}
+
+std::int64_t tiles_of_line(const Launch& launch, const Schedule& schedule) {
+  const std::size_t axes = launch.variant.parallel.size();
+  const std::int64_t width = axes == 0 ? 1 : launch.sizes[axes - 1];
+  return base::ceil_div(width, std::int64_t{schedule.across} * schedule.vector * (schedule.down ? 1 : schedule.items));
+}
+
+std::int64_t gpu_items(const Analysis& analysis, const Launch& launch, const Schedule& schedule) {
   if (launch.variant.tiled()) return tile_count(launch, ct::gpu_tile_side);
-  return analysis.kernel.family == Family::split ? base::ceil_div(inner_count(launch), ct::part_elements)
-                                                 : point_count(launch);
+  switch (analysis.kernel.family) {
+    case Family::pointwise: {
+      const std::int64_t below = schedule.threads / schedule.across * (schedule.down ? schedule.items : 1);
+      return tiles_of_line(launch, schedule) * base::ceil_div(line_count(launch), below);
+    }
+    case Family::split:
+      return base::ceil_div(inner_count(launch), ct::part_elements);
+    case Family::column:
+      if (schedule.run > 0)
+        return tiles_of_line(launch, schedule) * line_count(launch) * column_parts(launch, schedule);
+      break;
+    case Family::row:
+    case Family::contract:
+      break;
+  }
+  return point_count(launch);
 }
 
 int tile_blocks(std::int64_t tiles, const Schedule& schedule) {
@@ -109,89 +137,88 @@ Work group_work(std::int64_t tiles, const Schedule& schedule) {
   return {tiles, std::max<std::int64_t>(1, schedule.grain / ct::group_tile)};
 }
 
-int gpu_blocks(const Analysis& analysis, const Variant& variant, std::int64_t items, const Schedule& schedule) {
+std::int64_t gpu_blocks(const Analysis& analysis, const Variant& variant, std::int64_t items,
+                        const Schedule& schedule) {
   if (variant.tiled()) return tile_blocks(items, schedule);
+  switch (analysis.kernel.family) {
+    case Family::pointwise:
+      return std::max<std::int64_t>(1, items);
+    case Family::column:
+      return schedule.run > 0 ? std::max<std::int64_t>(1, items) : thread_blocks(items, schedule);
+    case Family::contract:
+      return tile_blocks(
+          base::ceil_div(items, std::int64_t{ct::gpu_contract_rows(schedule.threads)} * ct::gpu_contract_columns),
+          schedule);
+    case Family::row:
+      if (schedule.packs > 0)
+        return std::max<std::int64_t>(1, base::ceil_div(items, schedule.threads / (schedule.lanes * schedule.warps)));
+      break;
+    case Family::split:
+      break;
+  }
+  return tile_blocks(base::ceil_div(items, schedule.threads / ct::lanes), schedule);
+}
+
+Schedule choose_schedule(Family family, const Machine& machine, std::string_view overrides,
+                         std::string_view kernel_name) {
+  const Overrides wanted = read_overrides(overrides, family, kernel_name);
+  Schedule schedule;
+  schedule.grain = wanted.grain.value_or(schedule.grain);
+  schedule.threads = wanted.threads.value_or(family == Family::pointwise ? machine.pointwise_threads : machine.threads);
+  schedule.blocks = wanted.blocks.value_or(machine.blocks);
+  schedule.meeting = wanted.meeting.value_or(schedule.meeting);
+  schedule.across = schedule.threads;
+  return schedule;
+}
+
+Schedule choose_schedule(const Analysis& analysis, const Launch& launch, const Machine& machine,
+                         std::string_view overrides, std::string_view group_name) {
   const Family family = analysis.kernel.family;
-  if (family == Family::contract)
-    return tile_blocks(
-        base::ceil_div(items, std::int64_t{ct::gpu_contract_rows(schedule.threads)} * ct::gpu_contract_columns),
-        schedule);
-  const bool warps = family == Family::row || family == Family::split;
-  return warps ? tile_blocks(base::ceil_div(items, schedule.threads / ct::lanes), schedule)
-               : thread_blocks(items, schedule);
+  const std::string kernel_name = !group_name.empty()        ? std::string(group_name)
+                                  : names_kernels(overrides) ? codegen::kernel_name(analysis, launch.variant)
+                                                             : "";
+  Schedule schedule = choose_schedule(family, machine, overrides, kernel_name);
+  const Overrides wanted = read_overrides(overrides, family, kernel_name);
+  if (family == Family::pointwise && !launch.variant.tiled())
+    fit_pointwise(schedule, analysis, launch, machine, wanted);
+  if (family == Family::row) fit_row(schedule, analysis, launch, machine, wanted);
+  if (family == Family::column) fit_column(schedule, analysis, launch, machine, wanted);
+  return schedule;
+}
+
+LaunchMemory launch_memory(const Analysis& analysis, const Launch& launch, const Schedule& schedule) {
+  const auto states = static_cast<std::int64_t>(split_state_bytes(analysis));
+  if (analysis.kernel.family == Family::split)
+    return {std::max<std::int64_t>(1, gpu_items(analysis, launch, schedule)) * states, 0};
+  if (!schedule.split) return {};
+  return {column_parts(launch, schedule) * point_count(launch) * states,
+          tiles_of_line(launch, schedule) * line_count(launch)};
 }
 
 namespace {
 
-/// Whether a text can be the beginning of a kernel's digest, or of its name: a family, _ and the digest.
-bool is_kernel_prefix(std::string_view text) {
-  const std::size_t mark = text.find('_');
-  if (mark != text.npos) {
-    const std::string_view family = text.substr(0, mark);
-    if (family != "group" && family != "loop" &&
-        std::ranges::find(families, family, kernel::name_of) == std::end(families))
-      return false;
-    text.remove_prefix(mark + 1);
-  } else if (text.size() < 4) {
-    return false;
-  }
-  return !text.empty() && text.find_first_not_of("0123456789abcdef") == text.npos;
-}
-
-/// Whether the prefix of a key selects this kernel.
-bool selects(std::string_view text, Family family, std::string_view kernel_name) {
-  if (text == kernel::name_of(family)) return true;
-  if (!is_kernel_prefix(text)) return false;
-  return kernel_name.starts_with(text) || kernel_name.substr(kernel_name.find('_') + 1).starts_with(text);
+std::string_view name_of(IndexWidth width) {
+  return width == IndexWidth::narrow ? "narrow" : width == IndexWidth::based ? "based" : "wide";
 }
 
 }  // namespace
 
-Schedule choose_schedule(Family family, std::string_view overrides, std::string_view kernel_name) {
-  Schedule schedule;
-  bool more = !overrides.empty();
-  while (more) {
-    const std::string_view item = overrides.substr(0, overrides.find('+'));
-    more = item.size() < overrides.size();
-    overrides.remove_prefix(item.size() + (more ? 1 : 0));
-    const auto refuse = [&](std::string_view why) {
-      throw ValueError(fmt::format(
-          "schedule={}: {}; write grain=N, threads=N, blocks=N or meeting=N, with a family in front where it is for "
-          "one only (pointwise, row, column, split, contract), such as row.threads=128, or the beginning of a kernel's "
-          "name or digest, such as row_1a2b3c.threads=128",
-          item, why));
-    };
-    const std::size_t equals = item.find('='), dot = item.find('.');
-    if (equals == std::string_view::npos) refuse("there is no '='");
-    bool applies = true;
-    std::string_view key = item.substr(0, equals);
-    if (dot < equals) {
-      const std::string_view name = key.substr(0, dot);
-      key.remove_prefix(dot + 1);
-      if (std::ranges::find(families, name, kernel::name_of) == std::end(families) && !is_kernel_prefix(name))
-        refuse(fmt::format("there is no family '{}', and no kernel can have that name", name));
-      applies = selects(name, family, kernel_name);
-    }
-    const std::string_view digits = item.substr(equals + 1);
-    int number = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (error != std::errc() || end != digits.data() + digits.size() || number < 1)
-      refuse("the number must be 1 or more");
-    if (key == "threads" && (number % ct::lanes != 0 || number > ct::most_threads))
-      refuse("threads come in whole warps: 32, 64, ... 1024");
-    if (key != "grain" && key != "threads" && key != "blocks" && key != "meeting")
-      refuse(fmt::format("there is no '{}'", key));
-    if (!applies) continue;
-    if (key == "grain") schedule.grain = number;
-    if (key == "threads") schedule.threads = number;
-    if (key == "blocks") schedule.blocks = number;
-    if (key == "meeting") schedule.meeting = number;
+std::string print(const Schedule& schedule, Family family) {
+  if (family == Family::row && schedule.packs > 0) {
+    return fmt::format("grain={} threads={} lanes={} warps={} packs={}{}{}{} index={}", schedule.grain,
+                       schedule.threads, schedule.lanes, schedule.warps, schedule.packs, schedule.held ? " held" : "",
+                       schedule.vector > 1 ? " aligned" : "", schedule.whole ? " whole" : "", name_of(schedule.index));
   }
-  return schedule;
-}
-
-std::string print(const Schedule& schedule) {
-  return fmt::format("grain={} threads={} blocks={}", schedule.grain, schedule.threads, schedule.blocks);
+  if (family == Family::column && schedule.run > 0) {
+    return fmt::format("grain={} threads={} across={} vector={} run={}{} index={}", schedule.grain, schedule.threads,
+                       schedule.across, schedule.vector, schedule.run, schedule.split ? " split" : "",
+                       name_of(schedule.index));
+  }
+  if (family != Family::pointwise)
+    return fmt::format("grain={} threads={} blocks={}", schedule.grain, schedule.threads, schedule.blocks);
+  return fmt::format("grain={} threads={} vector={} items={} across={}{} index={}", schedule.grain, schedule.threads,
+                     schedule.vector, schedule.items, schedule.across, schedule.down ? " down" : "",
+                     name_of(schedule.index));
 }
 
 }  // namespace croton::codegen

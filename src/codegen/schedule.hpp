@@ -1,6 +1,7 @@
 // Schedule: the distribution of the work of one launch over a machine. The family of a kernel (kernel/kernel.hpp) fixes
-// the template and the order of every reduction, and therefore the bits of the result; a schedule changes neither.
-// Users can override it by a flag: CROTON_FLAGS=schedule=row.threads=128+grain=1000.
+// the template and the order of every reduction, and therefore the bits of the result; a schedule changes neither. Some
+// of its numbers are part of a kernel's text. Users can override it by a flag:
+// CROTON_FLAGS=schedule=row.threads=128+grain=1000.
 //
 // A new family needs a name in kernel::Family, a template in codegen_templates/ and codegen_templates/cpu/, a case in
 // emit.cpp, and its work here.
@@ -14,15 +15,47 @@
 
 namespace croton::codegen {
 
+/// The integers in which a text computes addresses.
+enum class IndexWidth : std::uint8_t {
+  narrow,  // 32 bits: no operand spans 2^31 elements
+  based,   // 64 bits for the first element of a block, 32 bits from there
+  wide,    // 64 bits
+};
+
 struct Schedule {
   std::int64_t grain = 32768;  // CPU: the fewest elements for which waking a second thread pays (about 30 microseconds)
   int threads = 256;           // GPU: threads of a block, a multiple of the warp size
-  int blocks = 2048;           // GPU: the maximal number of blocks; a grid-stride loop does the remaining items
+  int blocks = 2048;           // GPU, kernels that loop over a grid: the maximal number of blocks
   // GPU, loops: the number of elements that one block computes in the time of a grid barrier: an atomic operation by
   // each block, and a read by each block of a word that the last one writes. Estimated (1 to 2 microseconds), not
   // measured.
   std::int64_t meeting = 8192;
+  // The text of a pointwise kernel for a GPU (codegen_templates/pointwise.cuh):
+  int vector = 1;        // neighbouring elements of a pack, which a thread moves by one instruction
+  int items = 1;         // packs of a thread
+  int across = 256;      // threads along a line; a power of two, at most `threads`
+  bool down = false;     // the packs of a thread are on lines below each other
+  bool is_short = true;  // a second copy of the body without conditions
+  IndexWidth index = IndexWidth::wide;
+  // The text of a row kernel for a GPU (codegen_templates/row_packs.cuh). `vector` is 4 if its packs are aligned.
+  int lanes = 32;      // of a warp that work on one row; a power of two
+  int warps = 1;       // that work on one row
+  int packs = 0;       // of a thread; 0: no packs, a warp for each row
+  int row_blocks = 1;  // of the tree in a row, at most
+  bool held = false;   // in registers, between reductions
+  bool whole = false;  // each row is a number of whole packs
+  // The text of a column kernel for a GPU (codegen_templates/column_packs.cuh), also `across` and `vector`:
+  int run = 0;         // chunks of a thread in a part, a power of two; 0: a thread for each point
+  bool split = false;  // into parts, of `threads / across * run` chunks each
   auto operator<=>(const Schedule&) const = default;
+};
+
+/// The numbers of a GPU on which schedules depend.
+struct Machine {
+  int multiprocessors = 132;
+  int pointwise_threads = 128, threads = 256, blocks = 2048;  // of a block; blocks of loops over a grid
+  int most_threads = 1024;                                    // of a block that has one row
+  bool aligned = true;  // operands begin at multiples of 16 bytes
 };
 
 /// The work of one launch: the number of items, which may run in any order, and how many of them are a grain.
@@ -34,26 +67,48 @@ struct Work {
 /// On the CPU an item is an element (pointwise) or a tile of elements (Variant::tile_axis), a point (row), a tile of
 /// neighbouring points (column) or a part (split).
 Work cpu_work(const Analysis& analysis, const Launch& launch, const Schedule& schedule);
-/// On a GPU an item is a point of the kernel, a tile of points (Variant::tile_axis), or a part (split).
-std::int64_t gpu_items(const Analysis& analysis, const Launch& launch);
+/// On a GPU an item is a tile of points (pointwise), a point of the kernel, or a part (split).
+std::int64_t gpu_items(const Analysis& analysis, const Launch& launch, const Schedule& schedule);
 /// The number of parallel points: the elements of a pointwise kernel.
 std::int64_t point_count(const Launch& launch);
-/// The number of blocks for that many items. An item is done by a thread in pointwise and column kernels, by a block if
-/// it is a tile of points, else by a warp.
-int gpu_blocks(const Analysis& analysis, const Variant& variant, std::int64_t items, const Schedule& schedule);
+/// The number of blocks for that many items. An item is done by a block if it is a tile of points, by a thread in
+/// column kernels, else by a warp.
+std::int64_t gpu_blocks(const Analysis& analysis, const Variant& variant, std::int64_t items, const Schedule& schedule);
 /// The number of blocks of a launch in which a thread does an item.
 int thread_blocks(std::int64_t items, const Schedule& schedule);
-/// The number of blocks of a launch in which a block does an item (a tile), such as a launch of several kernels.
+/// The number of blocks of a launch in which a block does items, in a loop over the grid.
 int tile_blocks(std::int64_t tiles, const Schedule& schedule);
 
-/// The family's schedule with overrides applied: "threads=128+row.blocks=64+row_1a2b3c.threads=256". The prefix of a
-/// key is a family, or the beginning of a kernel's name (at least to the _ after the family) or of its digest (at least
-/// four digits). Raises ValueError for text of any other form; the message names the valid forms.
-Schedule choose_schedule(kernel::Family family, std::string_view overrides, std::string_view kernel_name = {});
-/// "grain=32768 threads=256 blocks=2048"
-std::string print(const Schedule& schedule);
+/// The schedule of a kernel for these sizes and layouts, with overrides applied:
+/// "threads=128+row.blocks=64+row_1a2b3c.threads=256". The prefix of a key is a family, or the beginning of a kernel's
+/// name (at least to the _ after the family) or of its digest (at least four digits). Raises ValueError for text of any
+/// other form; the message names the valid forms. `group_name`: the name of the launch, if it has several kernels.
+Schedule choose_schedule(const Analysis& analysis, const Launch& launch, const Machine& machine,
+                         std::string_view overrides, std::string_view group_name = {});
+/// The part of it that does not depend on sizes.
+Schedule choose_schedule(kernel::Family family, const Machine& machine, std::string_view overrides,
+                         std::string_view kernel_name = {});
+/// Whether overrides are for kernels with certain names.
+bool names_kernels(std::string_view overrides);
+/// "grain=32768 threads=256 blocks=2048"; of pointwise kernels for a GPU with the numbers of the text.
+std::string print(const Schedule& schedule, kernel::Family family);
 
-/// The number of tiles of one kernel in a launch of several kernels.
+/// The number of lines of a pointwise kernel along its fast axis.
+std::int64_t line_count(const Launch& launch);
+/// The number of tiles of a line of a pointwise kernel for a GPU.
+std::int64_t tiles_of_line(const Launch& launch, const Schedule& schedule);
+
+/// The number of parts of the reduction of a column kernel for a GPU.
+std::int64_t column_parts(const Launch& launch, const Schedule& schedule);
+
+/// Memory that a launch on a GPU needs besides its operands: for states of parts, and words that are 0 between
+/// launches.
+struct LaunchMemory {
+  std::int64_t state_bytes = 0, counters = 0;
+};
+LaunchMemory launch_memory(const Analysis& analysis, const Launch& launch, const Schedule& schedule);
+
+/// The number of tiles of one kernel in a launch of several kernels, for CPU threads.
 std::int64_t group_tiles(const Launch& launch);
 /// The work of such a launch for CPU threads.
 Work group_work(std::int64_t tiles, const Schedule& schedule);

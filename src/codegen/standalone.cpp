@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/shape.hpp"
+#include "codegen/division.hpp"
 #include "codegen/embedded.hpp"
 
 namespace croton::codegen {
@@ -51,15 +52,23 @@ std::int64_t number_of(const Parameter& parameter, const StandalonePart& part, s
     case Parameter::Kind::extent:
       return part.extents[parameter.index];
     case Parameter::Kind::last_tile:
-      return last_tile += group_tiles(*part.launch);
+      return last_tile += gpu_items(*part.analysis, *part.launch, part.schedule);
     case Parameter::Kind::points:
       return point_count(*part.launch);
+    case Parameter::Kind::divisor:
+    case Parameter::Kind::tiles_of_line:
+    case Parameter::Kind::tiles_divisor:
+    case Parameter::Kind::lines:
+    case Parameter::Kind::parts:
+    case Parameter::Kind::parts_divisor:
+      return position_parameter(parameter, *part.launch, part.schedule);
     case Parameter::Kind::matrix:
     case Parameter::Kind::motion:
     case Parameter::Kind::loop:
     case Parameter::Kind::pointer:
     case Parameter::Kind::failure:
     case Parameter::Kind::workspace:
+    case Parameter::Kind::counters:
       break;
   }
   throw InternalError("a parameter that is an address was asked for its number");
@@ -68,14 +77,13 @@ std::int64_t number_of(const Parameter& parameter, const StandalonePart& part, s
 }  // namespace
 
 std::string standalone_program(const Text& text, std::span<const StandalonePart> parts) {
-  const kernel::Family family = parts[0].analysis->kernel.family;
-  const bool group = parts.size() > 1, split = text.state_bytes > 0;
+  const bool split = text.state_bytes > 0;
   std::int64_t items = 0;
-  for (const StandalonePart& part : parts)
-    items += group ? group_tiles(*part.launch) : gpu_items(*part.analysis, *part.launch);
-  const Schedule schedule = choose_schedule(family, "");
-  const std::int64_t blocks =
-      group ? tile_blocks(items, schedule) : gpu_blocks(*parts[0].analysis, parts[0].launch->variant, items, schedule);
+  for (const StandalonePart& part : parts) items += gpu_items(*part.analysis, *part.launch, part.schedule);
+  const Schedule& schedule = parts[0].schedule;
+  const LaunchMemory memory =
+      parts.size() > 1 ? LaunchMemory() : launch_memory(*parts[0].analysis, *parts[0].launch, schedule);
+  const std::int64_t blocks = gpu_blocks(*parts[0].analysis, parts[0].launch->variant, items, schedule);
 
   std::string operands, parameters;
   std::vector<std::size_t> first_operand;
@@ -97,12 +105,15 @@ std::string standalone_program(const Text& text, std::span<const StandalonePart>
       const std::int64_t item = base::element_size(part.analysis->kernel.operands[operand].dtype);
       parameters += fmt::format("      {{Kind::pointer, {}, {}}},\n", first_operand[parameter.part] + operand,
                                 part.launch->offsets[parameter.access] * item);
-    } else if (parameter.kind == Parameter::Kind::workspace && !split) {
+    } else if (parameter.kind == Parameter::Kind::workspace && memory.state_bytes == 0) {
       parameters += "      {Kind::number, 0, 0},\n";  // the sums of a library: none is used
-    } else if (parameter.kind == Parameter::Kind::failure || parameter.kind == Parameter::Kind::workspace) {
-      // The word of failed checks comes first, then the partial results of a long reduction.
-      parameters +=
-          fmt::format("      {{Kind::scratch, 0, {}}},\n", parameter.kind == Parameter::Kind::failure ? 0 : 64);
+    } else if (parameter.kind == Parameter::Kind::failure) {
+      // The word of failed checks comes first, then the partial results of a long reduction, then counters.
+      parameters += "      {Kind::scratch, 0, 0},\n";
+    } else if (parameter.kind == Parameter::Kind::workspace) {
+      parameters += "      {Kind::scratch, 0, 64},\n";
+    } else if (parameter.kind == Parameter::Kind::counters) {
+      parameters += fmt::format("      {{Kind::scratch, 0, {}}},\n", 64 + memory.state_bytes);
     } else {
       parameters += fmt::format("      {{Kind::number, 0, {}}},\n", number_of(parameter, part, last_tile));
     }
@@ -125,8 +136,7 @@ std::string standalone_program(const Text& text, std::span<const StandalonePart>
              "      {4}, {5}, {6}, {7}}};  // scratch bytes, items, blocks, threads\n"
              "  return run(program, count, words);\n"
              "}}\n",
-             text.name, finish, operands, parameters,
-             64 + static_cast<std::int64_t>(text.state_bytes) * std::max<std::int64_t>(1, items), items, blocks,
+             text.name, finish, operands, parameters, 64 + memory.state_bytes + 4 * memory.counters, items, blocks,
              schedule.threads);
 }
 

@@ -14,6 +14,7 @@ namespace croton::codegen {
 struct StandalonePart {
   const Analysis* analysis;
   const Launch* launch;
+  Schedule schedule;
   std::span<const std::int64_t> extents;
 };
 

@@ -16,7 +16,8 @@ namespace croton::llvm_part {
 namespace {
 
 // The kind of an access; the bits above hold the alignment that the code relies on.
-constexpr std::uint32_t writes = 1, atomic = 2, is_volatile = 4, reads = 8, block = 16, alignment_shift = 8;
+constexpr std::uint32_t writes = 1, atomic = 2, is_volatile = 4, reads = 8, block = 16, updates = 32,
+                        alignment_shift = 8;
 
 bool is_constant(const llvm::Value* object) {
   const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(object);
@@ -105,10 +106,11 @@ void Instrumenter::visit(llvm::Instruction& instruction) {
           writes | kind_of(store->isAtomic(), store->isVolatile()));
   } else if (auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
     const std::uint32_t read = update->getOperation() == llvm::AtomicRMWInst::Xchg ? 0u : reads;
-    check(instruction, update->getPointerOperand(), update->getType(), update->getAlign(), read | writes | atomic);
+    check(instruction, update->getPointerOperand(), update->getType(), update->getAlign(),
+          read | writes | atomic | updates);
   } else if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
     check(instruction, exchange->getPointerOperand(), exchange->getNewValOperand()->getType(), exchange->getAlign(),
-          reads | writes | atomic);
+          reads | writes | atomic | updates);
   } else if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) {
     const llvm::Function* callee = call->getCalledFunction();
     if (callee == nullptr || !callee->getName().starts_with(wait_prefix_)) return;

@@ -154,14 +154,15 @@ std::string describe_devices() {
   return text;
 }
 
-std::uint16_t device_set() {
-  // Simulated devices and parts of the host are the same under all flags.
+std::uint16_t device_set(Gpus gpus) {
+  // Parts of the host are the same under all flags; simulated devices differ by their architecture.
   const base::Flags& flags = base::config();
-  if (flags.cuda_simulator > 0) return 0;
+  if (gpus == Gpus::simulated || flags.cuda_simulator > 0)
+    return static_cast<std::uint16_t>(flags.cuda_simulator_architecture);
   static auto& mutex = *new base::ForkSafeMutex;
   static auto& numbers = *new std::map<std::tuple<std::string, std::string, std::string>, std::uint16_t>;
   const std::lock_guard lock(mutex);
-  const auto next = static_cast<std::uint16_t>(numbers.size() + 1);
+  const auto next = static_cast<std::uint16_t>(base::simulated_architectures + numbers.size());
   return numbers.try_emplace({flags.cuda_driver, flags.cuda_root, flags.logical_devices}, next).first->second;
 }
 

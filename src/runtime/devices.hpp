@@ -34,7 +34,7 @@ std::vector<DeviceFacts> list_devices();
 std::string describe_devices();
 /// A number for the devices that names mean under the current flags: real GPUs or simulated ones, whole or split. Code
 /// and plans that were made for one set must not be used for another.
-std::uint16_t device_set();
+std::uint16_t device_set(Gpus gpus = Gpus::of_flags);
 /// Copies flags to settings of all back-ends. ConfigError for values that they do not accept.
 void configure_backends(const base::Flags& flags);
 /// The flag dump_kernels: the texts are written for each back-end that writes some, unless the flag is empty.

@@ -1,14 +1,14 @@
 // Compiles the CUDA text of every kernel that the tests have made (the flag dump_kernels) with NVRTC, which needs no
 // GPU.
 //
-//   croton_cuda_texts FOLDER [--least N] [--quick] [--covering] [--every N] [--facts FILE] [ARCHITECTURE ...]
+//   croton_cuda_texts FOLDER [--least N] [--quick] [--covering] [--every N] [ARCHITECTURE ...]
 //
 // Each kernel has unique names, so that many of them are one program after one prelude. --least: fewer texts are a
 // failure, so that the test cannot pass without compiling. --quick: with little optimisation, in a fifth of the time.
 // --covering: only texts that use a function, type or form that no earlier text uses; with --every N also every Nth of
-// the others. Without --quick a table of facts is printed: registers, stacks and spills by family; --facts writes it to
-// a file, as Markdown. Exit status: 0 all compile, 1 something does not, 2 bad arguments, 77 not run, because there is
-// no NVRTC.
+// the others. Without --quick a table of facts is printed: registers, stacks and spills by family. (The page with
+// figures of kernels is that of tests/kernel_table.) Exit status: 0 all compile, 1 something does not, 2 bad arguments,
+// 77 not run, because there is no NVRTC.
 #include <croton/error.hpp>
 
 #include <algorithm>
@@ -52,7 +52,6 @@ struct Options {
   std::size_t least = 1;
   std::size_t every = 0;  // 0: no others
   bool covering = false, quick = false;
-  std::filesystem::path facts;
   std::vector<std::string> architectures;
 };
 
@@ -274,19 +273,7 @@ int run(const Options& options) {
     if (!faults.empty()) status = 1;
   }
   if (options.quick) return status;
-  const std::string table = facts_table(facts);
-  fmt::print("\n{}", table);
-  if (!options.facts.empty()) {
-    std::ofstream(options.facts) << fmt::format(
-        "# Facts of kernels\n\nNVRTC {}.{} reports these facts about {} of the {} distinct kernels that tests wrote{}: "
-        "registers of a\nthread, its stack in local memory, and spilled registers. No GPU was needed. The page was "
-        "written by\n\n"
-        "```\nctest -L full && build/release/bin/croton_cuda_texts build/release/cuda_texts{} --facts "
-        "docs/internals/kernel_facts.md {}\n```\n\n{}",
-        nvrtc.version().first, nvrtc.version().second, texts.size(), all.size(),
-        options.covering ? ", which together use every form" : "", options.covering ? " --covering" : "",
-        fmt::join(options.architectures, " "), table);
-  }
+  fmt::print("\n{}", facts_table(facts));
   return status;
 }
 
@@ -304,8 +291,6 @@ int main(int argc, char** argv) try {
     } else if ((word == "--least" || word == "--every") && i + 1 < words.size()) {
       const std::string& number = words[++i];
       std::from_chars(number.data(), number.data() + number.size(), word == "--least" ? options.least : options.every);
-    } else if (word == "--facts" && i + 1 < words.size()) {
-      options.facts = words[++i];
     } else if (word.starts_with("sm_")) {
       options.architectures.push_back(word);
     } else if (options.folder.empty() && !word.starts_with("-")) {
@@ -317,8 +302,7 @@ int main(int argc, char** argv) try {
   }
   if (options.folder.empty()) {
     fmt::print(stderr,
-               "usage: croton_cuda_texts FOLDER [--least N] [--quick] [--covering] [--every N] [--facts FILE] "
-               "[ARCHITECTURE ...]\n");
+               "usage: croton_cuda_texts FOLDER [--least N] [--quick] [--covering] [--every N] [ARCHITECTURE ...]\n");
     return 2;
   }
   if (options.architectures.empty()) options.architectures = {"sm_90"};

@@ -182,12 +182,9 @@ const Bug bugs[] = {
     {"a grid leaves the last point out",
      [] { change_template("i < points; i += stride", "i + 1 < points; i += stride"); }},
     {"a warp leaves the last element of a row out",
-     [] {
-       change_template("for (index k = begin + lane_index(); k < end; k += lanes)",
-                       "for (index k = begin + lane_index(); k + 1 < end; k += lanes)");
-     }},
+     [] { change_template("if (k + i < end) own[i] =", "if (k + i + 1 < end) own[i] ="); }},
     {"a CPU row leaves the last element out",
-     [] { change_template("for (index l = 0; k + l < end; ++l)", "for (index l = 0; k + l + 1 < end; ++l)"); }},
+     [] { change_template("typename C::State own[group];", "typename C::State own[group];\n--end;"); }},
     {"sums of doubles are rounded to floats",
      [] { change_template("return add(a, b);", "return T(float(add(a, b)));"); }},
     {"all begins with false",

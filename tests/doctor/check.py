@@ -58,7 +58,9 @@ def check_found(folder):
     assert driver["devices"][0]["name"] == "Fake GPU" and driver["devices"][0]["capability"] == "9.0", driver
     printed = run(flags, FAKE_CUDA="devices=2")[1]
     for name, part in found.items():
-        assert name == "Croton" or all(line in printed for line in part["text"].splitlines()), (name, printed)
+        # Other tests write to the kernel cache meanwhile.
+        same = all(line in printed for line in part["text"].splitlines())
+        assert same or name in ("Croton", "kernel cache"), (name, printed)
     assert "does not run kernels" not in printed
 
 

@@ -659,6 +659,51 @@ ERROR_CASE(functions, sizes_found_to_differ) {
   Variable total = weights + arange(4);
   function({}, total);
 }
+ERROR_CASE(functions, shapes_for_too_many_inputs) {
+#line 1 "user.cpp"
+  Variable x = matrix("x");
+  Function f = function({x}, x + 1, {.name = "step"});
+  f.kernels("cuda:sm_90", {.shapes = {{4, 4}, {4}}});
+}
+
+ERROR_CASE(functions, shapes_of_another_rank) {
+#line 1 "user.cpp"
+  Variable x = matrix("x");
+  Function f = function({x}, x + 1, {.name = "step"});
+  f.kernels("cuda:sm_90", {.shapes = {{4}}});
+}
+
+ERROR_CASE(functions, shapes_with_a_negative_size) {
+#line 1 "user.cpp"
+  Variable x = matrix("x");
+  Function f = function({x}, x + 1, {.name = "step"});
+  f.kernels("cuda:sm_90", {.shapes = {{4, -1}}});
+}
+
+ERROR_CASE(functions, shapes_that_do_not_match) {
+#line 1 "user.cpp"
+  Variable x = vector("x");
+  Variable y = vector("y");
+  Function f = function({x, y}, x + y, {.name = "step"});
+  f.kernels("cuda:sm_90", {.shapes = {{4}, {5}}});
+}
+
+ERROR_CASE(functions, shapes_without_a_number) {
+#line 1 "user.cpp"
+  Variable n = iscalar("n");
+  Variable ones = zeros({n}) + 1;
+  Function f = function({n}, ones, {.name = "step"});
+  f.kernels("cuda:sm_90", {.shapes = {{}}});
+}
+
+ERROR_CASE(functions, shapes_of_a_computed_size) {
+#line 1 "user.cpp"
+  Variable x = vector("x");
+  Variable positions = flatnonzero(x) + 1;
+  Function f = function({x}, positions, {.name = "step"});
+  f.kernels("cuda:sm_90", {.shapes = {{4}}});
+}
+
 PLAIN_CASE(functions, unknown_target) {
 #line 1 "user.cpp"
   Variable x = vector("x");

@@ -29,12 +29,18 @@ struct Memory {
   std::size_t bytes = 0;
 };
 
+struct LaunchConfiguration {
+  unsigned blocks = 1, threads = 1;
+  unsigned shared_bytes = 0;  // of dynamic shared memory
+  bool cooperative = false;
+};
+
 /// A launch, executed in the order of its stream with all memory that the device has at that time. Returns "" on
 /// success; any other text is a fault and loses the device.
 using Launch = std::function<std::string(const std::vector<Memory>&)>;
 /// Makes a launch of a kernel from its source text; the parameters must be copied.
-using Runner = std::function<Launch(const std::string& text, const std::string& kernel, unsigned blocks,
-                                    unsigned threads, bool cooperative, void** parameters)>;
+using Runner = std::function<Launch(const std::string& text, const std::string& kernel, const LaunchConfiguration&,
+                                    void** parameters)>;
 
 /// A mark in code, before the text from which the code was made.
 inline constexpr const char* text_mark = "---- text ----\n";

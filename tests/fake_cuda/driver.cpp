@@ -952,7 +952,7 @@ Result put_launch(FunctionHandle handle, unsigned blocks, unsigned threads, unsi
   if (function.text != nullptr) {
     if (!state().runner) state().runner = runner_of_environment();
     if (!state().runner) return result::invalid_image;
-    auto launch = state().runner(*function.text, function.name, blocks, threads, cooperative, arguments);
+    auto launch = state().runner(*function.text, function.name, {blocks, threads, shared, cooperative}, arguments);
     const auto run = [launch = std::move(launch), name = function.name, device = stream->device] {
       const std::string wrong = launch(memory_of(device));
       if (wrong.empty()) return;
@@ -986,8 +986,13 @@ CONTEXT_ENTRY(cuLaunchCooperativeKernel, FunctionHandle function, unsigned block
 }
 
 CONTEXT_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor, int* blocks, FunctionHandle function, int threads, std::size_t shared)
-  if (function == nullptr || threads <= 0 || shared != 0) return result::invalid_value;
-  *blocks = static_cast<int>(state().settings["resident"]);
+  if (function == nullptr || threads <= 0) return result::invalid_value;
+  // As a GPU: 0 blocks of a kernel that has not allowed so much shared memory.
+  const auto& attributes = reinterpret_cast<const Function*>(function)->attributes;
+  const auto allowed = static_cast<std::size_t>(attributes[function_attribute::max_dynamic_shared_bytes]);
+  const std::size_t used = shared + static_cast<std::size_t>(attributes[function_attribute::shared_bytes]);
+  const auto most = static_cast<int>(std::size_t{228 << 10} / (used + 1024));
+  *blocks = shared > allowed ? 0 : std::min(static_cast<int>(state().settings["resident"]), most);
   return result::success;
 }
 

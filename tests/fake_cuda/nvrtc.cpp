@@ -16,12 +16,13 @@ constexpr int success = 0, error_invalid_input = 3, error_compilation = 6;
 constexpr int architectures[] = {75, 80, 90};
 constexpr const char log_text[] = "";
 
-/// The names with which kernels are defined: CT_KERNEL void NAME(
+/// The names with which kernels are defined: CT_KERNEL void NAME(, or with CT_LAUNCH_BOUNDS(...) before the name.
 std::string kernel_lines(const std::string& text, const std::string& before, const std::string& after) {
-  const std::string mark = "\nCT_KERNEL void ";
+  const std::string mark = "\nCT_KERNEL void ", bounds = "CT_LAUNCH_BOUNDS(";
   std::string lines;
   for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1)) {
-    const std::size_t begin = at + mark.size();
+    std::size_t begin = at + mark.size();
+    if (text.compare(begin, bounds.size(), bounds) == 0) begin = text.find(") ", begin) + 2;
     lines += before + text.substr(begin, text.find('(', begin) - begin) + after + "\n";
   }
   return lines;

@@ -2,6 +2,8 @@
 
 #include <croton/error.hpp>
 
+#include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -35,8 +37,8 @@ std::shared_ptr<const simulator::Program> program_of(const std::string& text, co
 
 }  // namespace
 
-fake_cuda::Launch launch_in_simulator(const std::string& text, const std::string& kernel, unsigned blocks,
-                                      unsigned threads, bool cooperative, void** parameters) {
+fake_cuda::Launch launch_in_simulator(const std::string& text, const std::string& kernel,
+                                      const fake_cuda::LaunchConfiguration& configuration, void** parameters) {
   const auto program = program_of(text, kernel);
   std::vector<std::vector<std::byte>> kept;
   const simulator::Program::Kernel entry = program->kernel(kernel);
@@ -53,8 +55,13 @@ fake_cuda::Launch launch_in_simulator(const std::string& text, const std::string
     std::vector<void*> arguments;
     for (std::vector<std::byte>& bytes : kept) arguments.push_back(bytes.data());
     try {
-      simulator::launch(*program, kernel, {.blocks = blocks, .threads = threads, .cooperative = cooperative}, arguments,
-                        allocations);
+      static std::atomic<std::uint64_t> seed{0};
+      const simulator::LaunchShape shape{.blocks = configuration.blocks,
+                                         .threads = configuration.threads,
+                                         .dynamic_shared = configuration.shared_bytes,
+                                         .cooperative = configuration.cooperative,
+                                         .strict = true};
+      simulator::launch(*program, kernel, shape, arguments, allocations, ++seed);
       return "";
     } catch (const Error& error) {
       return error.what();

@@ -7,7 +7,7 @@ namespace croton::test {
 
 /// A runner (control.hpp): compiles the text with the simulator's header instead of the GPU's. An error that the
 /// simulator finds is the launch's fault.
-fake_cuda::Launch launch_in_simulator(const std::string& text, const std::string& kernel, unsigned blocks,
-                                      unsigned threads, bool cooperative, void** parameters);
+fake_cuda::Launch launch_in_simulator(const std::string& text, const std::string& kernel,
+                                      const fake_cuda::LaunchConfiguration& configuration, void** parameters);
 
 }  // namespace croton::test

@@ -160,9 +160,22 @@ def test_a_schedule_is_shown_before_it_is_used():
     (kernel,) = f.kernels("cuda:sm_90")
     (other,) = f.kernels("cuda:sm_90", schedule=kernel.name + ".threads=64")
     assert "threads=256" in kernel.schedule and "threads=64" in other.schedule
-    assert kernel.source == other.source and kernel.launch != other.launch
+    assert kernel.expression == other.expression and kernel.launch != other.launch
     difference = f.schedule_difference("cuda:sm_90", "threads=64")
     assert difference.startswith(kernel.name) and "of 64 threads" in difference
+
+
+def test_kernels_for_the_shapes_of_a_call():
+    x = T.matrix("x")
+    f = croton.function([x], T.nnet.softmax(x))
+    (kernel,) = f.kernels("cuda:sm_90", shapes=[(4096, 1024)])
+    assert kernel.launch == "4096 x 1024: 512 blocks of 256 threads"
+    assert (kernel.blocks, kernel.threads, kernel.items, kernel.launches) == (512, 256, 4096, 1)
+    assert [(o.bytes, o.passes, o.written) for o in kernel.operands] == [(1 << 24, 3, False), (1 << 24, 1, True)]
+    (kernel,) = f.kernels("cuda:sm_90")
+    assert kernel.operands == []
+    with pytest.raises(croton.TypeError, match="it takes 2 dimension"):
+        f.kernels("cuda:sm_90", shapes=[(4096,)])
 
 
 def test_facts_of_a_kernel_need_nvrtc_or_say_so():

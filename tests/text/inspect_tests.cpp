@@ -30,7 +30,7 @@ const std::string seeds[] = {
 TEST_CASE("inspect shows every stage of a graph in a file") {
   const std::string text = croton::tool::inspect_text(seeds[0], everything);
   for (const char* part : {"==== graph\n", "==== rewrites\n", "==== plan\n", "==== kernel row_", " for cuda:sm_90\n",
-                           "CT_KERNEL void row_", "launch 1009 x 1013: 127 blocks of 256 threads"})
+                           "CT_KERNEL void CT_LAUNCH_BOUNDS(256, 4) row_", "launch 1009 x 1013: 127 blocks of 256 threads"})
     CHECK(text.find(part) != std::string::npos);
   croton::tool::InspectRequest other = everything;
   other.target = "tpu";

@@ -159,7 +159,7 @@ void dump_kernels(const fuse::Program& program) {
     const std::vector<std::int64_t> extents = codegen::default_extents(*analysis);
     const runtime::BoundKernel kernel{
         kernel_call, analysis.get(), {}, extents, codegen::default_launch(*analysis, extents)};
-    runtime::dump_kernels(std::span(&kernel, 1), std::string(codegen::default_architecture));
+    runtime::dump_kernels(std::span(&kernel, 1), codegen::Target::cpu, std::string(codegen::default_architecture));
   }
 }
 

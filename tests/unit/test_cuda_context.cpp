@@ -495,7 +495,7 @@ TEST_CASE("a cooperative launch has the blocks that run at the same time at most
   const auto context = Context::open(0);
   const Stream stream(context);
   const Kernel scale = Module(context, fake_cubin({"scale"})).kernel("scale");
-  CHECK(scale.resident_blocks(64) == 6);
+  CHECK(scale.resident_blocks(64, 0) == 6);
   const Buffer x(stream, 12);
   copy_in(stream, x.data(), bytes_of({1.0F, 2.0F, 3.0F}));
   const std::array<std::uint64_t, 2> parameters{word(x.data()), std::bit_cast<std::uint64_t>(10.0)};

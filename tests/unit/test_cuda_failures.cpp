@@ -84,7 +84,7 @@ bool work(const Machine& machine, const std::function<void()>& before_end = [] {
   Graph half(context, captured, [&] { scale.launch(captured, {1, 64}, parameters, n / 2, user_line); }, user_line);
   half.launch(stream, user_line);
   const std::array<std::uint64_t, 2> rest{pointer_of(x.data() + n / 2 * sizeof(float)), parameters[1]};
-  const auto blocks = static_cast<unsigned>(scale.resident_blocks(64, user_line));
+  const auto blocks = static_cast<unsigned>(scale.resident_blocks(64, 0, user_line));
   scale.launch(stream, {.blocks = blocks, .threads = 64, .cooperative = true}, rest, n - n / 2, user_line);
   fill(stream, y.data(), 0, bytes, user_line);
   copy_within(stream, y.data(), x.data(), bytes, user_line);

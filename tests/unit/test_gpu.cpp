@@ -164,11 +164,11 @@ TEST_CASE("a chip that the compiler does not know gets PTX") {
 }
 
 TEST_CASE("a schedule that the kernel cannot have is refused before anything runs") {
-  FakeGpus gpus({{"max_threads", 128}});
+  FakeGpus gpus({{"max_threads", 64}});
   const auto x = ct::vector("x");
   const ct::Function f = ct::function({x}, x * 3);
   CHECK_THAT(error_of<ct::DeviceError>([&] { f(Array{1.f}); }),
-             contains("at most 128 threads a block") && contains("schedule=threads=128") && contains("test_gpu.cpp:"));
+             contains("at most 64 threads a block") && contains("schedule=threads=64") && contains("test_gpu.cpp:"));
   const ct::change_flags fewer{"schedule=threads=64"};
   const ct::Function g = ct::function({x}, x * 3);
   CHECK(values(g(Array{1.f})) == std::vector<double>{3});

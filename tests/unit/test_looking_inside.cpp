@@ -232,5 +232,5 @@ TEST_CASE("SASS of every family, by nvdisasm", "[sass]") {
   const std::size_t exponential = text.find("ct::exp("), below = text.find('\n', exponential) + 1;
   REQUIRE(exponential != text.npos);
   CHECK(text.substr(below).starts_with("      |     /*"));
-  CHECK(has(text, "team.template reduce<ct::Sum<float>>"));
+  CHECK(has(text, "team.template reduce<ct::Sum<float>"));
 }

@@ -112,7 +112,8 @@ TEST_CASE("the flag alone moves training to a device") {
     const Array batch = Array::normal(DType::float32, {n, 20}, static_cast<unsigned>(n));
     mlp.train(batch, labels(n, 7));
   }
-  CHECK(mlp.train.counts().compiled <= compiled + 3);  // small products have separate kernels
+  // Small products have separate kernels, and so have classes of sizes.
+  CHECK(mlp.train.counts().compiled <= compiled + 6);
 
   const Array before = mlp.w1.get_value();
   Array wrong = labels(50, 7);

@@ -6,9 +6,6 @@
 #include <croton/croton.hpp>
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
-#include <limits>
 #include <map>
 #include <regex>
 #include <sstream>
@@ -16,12 +13,11 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "codegen/embedded.hpp"
 #include "runtime/simulator/kernels.hpp"
+#include "template_programs.hpp"
 
 namespace ct = croton;
-using ct::Array;
-using ct::DType;
+using namespace croton::test;
 
 namespace {
 
@@ -79,6 +75,7 @@ constexpr Rule rules[] = {
     {R"(\bchunk_elements\b)", "(2 * chunk_elements)"},
     {R"(\bgroup_tile\b)", "(2 * group_tile)"},
     {R"(\blanes\b)", "(2 * lanes)"},
+    {R"(\baccumulators\b)", "(2 * accumulators)"},
 };
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -118,6 +115,7 @@ std::vector<std::string> broken_forms(const std::string& line) {
     const bool declares = line.starts_with("constexpr");  // constants are changed by changing their numbers
     if (declares && std::string(rule.pattern).find("elements") != std::string::npos) continue;
     if (declares && (std::string(rule.pattern).find("lanes") != std::string::npos ||
+                     std::string(rule.pattern).find("accumulators") != std::string::npos ||
                      std::string(rule.pattern).find("tile") != std::string::npos))
       continue;
     each(std::regex(rule.pattern), [&](const std::string&) { return std::string(rule.replacement); });
@@ -142,151 +140,6 @@ std::vector<Mutant> mutants_of(const std::string& text) {
     }
   }
   return mutants;
-}
-
-// ---- Programs that use the templates; sizes go past a warp, a block, and the trees' blocks
-
-using Program = std::function<std::vector<Array>()>;
-
-Array numbers(ct::Sizes shape, double low = -1, double high = 1) {
-  return Array::uniform(DType::float32, std::move(shape), 7, low, high);
-}
-
-Program program(const ct::Function& function, std::vector<Array> inputs) {
-  return [function, inputs] {
-    std::vector<Array> results;
-    for (const Array& input : inputs) {
-      const auto all = function(input);
-      for (std::size_t i = 0; i < all.size(); ++i) results.push_back(all[i]);
-    }
-    return results;
-  };
-}
-
-Array with_special_rows(Array m) {
-  for (std::int64_t j = 0; j < m.shape(1); ++j) {
-    m.at<float>(1, j) = -5.0f - static_cast<float>((j + 3) % 7);
-    m.at<float>(2, j) = 5.0f + static_cast<float>((j + 2) % 5);
-    m.at<float>(3, j) = 0.0f;
-  }
-  m.at<float>(4, 17) = m.at<float>(4, 5) = std::numeric_limits<float>::quiet_NaN();
-  return m;
-}
-
-std::vector<Program> pointwise_programs() {
-  const auto v = ct::vector("v");
-  const auto m = ct::matrix("m");
-  return {program(ct::function({v}, v * 2 + 1), {numbers({1500}), numbers({3})}),
-          program(ct::function({m}, ct::transpose(m) * 2), {numbers({30, 41})})};
-}
-
-// Tiles at the edges of a matrix and, with the 8 blocks of the simulated schedule, several tiles per block. No axis is
-// so short that a mutant has 0 tiles along it and divides by that.
-std::vector<Program> tile_programs() {
-  const auto m = ct::matrix("m");
-  const auto t = ct::tensor3("t");
-  const auto turned = ct::function({m}, ct::transpose(m) + 1);
-  return {program(turned, {numbers({70, 97})}),
-          program(turned, {numbers({150, 130}), numbers({64, 96}), numbers({97, 65})}),
-          program(ct::function({t}, ct::transpose(t, {0, 2, 1}) * 2), {numbers({2, 75, 66})})};
-}
-
-// All lanes of a warp need its reduced value.
-Program everywhere(const ct::Variable& of_rows, const ct::Variable& m, const Array& input) {
-  const auto column = ct::transpose(ct::transpose(m) + ct::cast(of_rows, DType::float32));
-  return program(ct::function({m}, {of_rows, column}), {input});
-}
-
-Program everywhere(DType dtype, const std::function<ct::Variable(const ct::Variable&)>& reduce, double scale = 100) {
-  const auto z = ct::variable({dtype, {ct::unknown_size, ct::unknown_size}}, "z");
-  const auto of_rows = reduce(z);
-  const Array values = Array::uniform(DType::float64, {9, 40}, 7, 0.05, scale).astype(dtype);
-  return program(ct::function({z}, {of_rows, ct::transpose(ct::transpose(z) + of_rows)}), {values});
-}
-
-std::vector<Program> row_programs() {
-  const auto m = ct::matrix("m");
-  const Array wide = with_special_rows(numbers({20, 2500})), narrow = with_special_rows(numbers({70, 25}));
-  const auto b = m > 0.999f;
-  const auto largest = [](const ct::Variable& z) { return ct::max(z, 1); };
-  const auto smallest = [](const ct::Variable& z) { return ct::min(z, 1); };
-  return {program(ct::function({m}, ct::sum(m, 1)), {wide, narrow}),
-          program(ct::function({m}, ct::argmax(m, 1)), {wide, narrow}),
-          program(ct::function({m}, ct::nnet::softmax(m)), {narrow, numbers({9, 1100})}),
-          program(ct::function({m}, ct::max(m, 1)), {wide, narrow}),
-          program(ct::function({m}, ct::min(m, 1)), {wide, narrow}),
-          program(ct::function({m}, ct::argmin(m, 1)), {wide, narrow}),
-          program(ct::function({m}, ct::prod(m, 1)), {narrow}),
-          program(ct::function({m}, ct::any(b, 1)), {wide, narrow}),
-          program(ct::function({m}, ct::all(m > -0.995f, 1)), {wide, narrow}),
-          everywhere(ct::argmax(m, 1), m, narrow),
-          everywhere(ct::any(b, 1), m, wide),
-          everywhere(
-              DType::bool_, [](const ct::Variable& z) { return ct::all(z, 1); }, 1.06),
-          everywhere(DType::int8, largest),
-          everywhere(DType::int16, smallest),
-          everywhere(DType::uint8, largest),
-          everywhere(DType::uint16, smallest),
-          everywhere(DType::complex64, [](const ct::Variable& z) { return ct::sum(z * ct::complex(0.5f, 1.0f), 1); }),
-          everywhere(DType::float32, [](const ct::Variable& z) { return ct::cast(ct::argmin(z, 1), DType::float32); })};
-}
-
-std::vector<Program> column_programs() {
-  const auto m = ct::matrix("m");
-  const Array tall = numbers({300, 700});
-  const auto t = ct::tensor3("t");
-  return {program(ct::function({m}, ct::sum(m, 0)), {tall, numbers({3, 70}), numbers({0, 70})}),
-          program(ct::function({t}, ct::sum(t, 1)), {numbers({11, 70, 13})}),
-          program(ct::function({m}, ct::argmin(m, 0)), {tall}),
-          program(ct::function({m}, m - ct::max(m, 0)), {numbers({130, 70})}),
-          program(ct::function({m}, ct::transpose(ct::nnet::softmax(ct::transpose(m)))), {numbers({140, 70})})};
-}
-
-std::vector<Program> split_programs() {
-  const auto v = ct::vector("v");
-  const Array longer = numbers({40'000}), several = numbers({300'000});
-  return {program(ct::function({v}, ct::sum(v)), {longer, numbers({5}), several}),
-          program(ct::function({v}, ct::argmax(v)), {longer}), program(ct::function({v}, ct::max(v)), {longer})};
-}
-
-std::vector<Program> group_programs() {
-  auto a = ct::shared(numbers({88, 512})), b = ct::shared(numbers({100})), c = ct::shared(numbers({9000})),
-       d = ct::shared(numbers({30, 50}));
-  const auto e = ct::shared(numbers({50, 30}));
-  const auto x = ct::scalar("x");
-  const ct::Function step = ct::function({x}, ct::OutputList{std::vector<ct::Out>{}},
-                                         {.updates = {{a, a * x}, {b, b + x}, {c, c * x}, {d, d + ct::transpose(e)}}});
-  return {[=]() mutable {
-    a.set_value(numbers({88, 512}));
-    b.set_value(numbers({100}));
-    c.set_value(numbers({9000}));
-    d.set_value(numbers({30, 50}));
-    step(Array(2.5f));
-    return std::vector<Array>{a.get_value().copy(), b.get_value().copy(), c.get_value().copy(), d.get_value().copy()};
-  }};
-}
-
-// ---- Running them
-
-enum class Fate { reported, different, survived, does_not_compile };
-
-bool same(const std::vector<Array>& a, const std::vector<Array>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Array& x, const Array& y) { return x.same_bits(y); });
-}
-
-Fate fate_of(const std::vector<Program>& programs, const std::vector<std::vector<Array>>& right) {
-  for (std::size_t i = 0; i < programs.size(); ++i) {
-    try {
-      if (!same(programs[i](), right[i])) return Fate::different;
-    } catch (const croton::Error&) {
-      return Fate::reported;
-    } catch (const croton::InternalError& error) {
-      if (std::string(error.what()).find("does not compile") == std::string::npos) throw;
-      return Fate::does_not_compile;
-    }
-  }
-  return Fate::survived;
 }
 
 // ---- Equivalent mutants
@@ -361,20 +214,11 @@ struct Template {
   std::vector<Program> programs;
 };
 
-std::string replaced(std::string unit, const std::string& from, const std::string& to) {
-  const std::size_t at = unit.find(from);
-  return at == std::string::npos ? unit : unit.replace(at, from.size(), to);
-}
-
-struct Restore {
-  ~Restore() { croton::runtime::simulator::change_texts({}); }
-};
-
 }  // namespace
 
 TEST_CASE("broken templates are caught", "[simulator][slow]") {
   const ct::change_flags flags{"cuda_simulator=1,device=cuda0"};
-  const Restore restore;
+  const RestoredTexts restored;
   std::vector<Program> trees = row_programs();
   for (const Program& p : split_programs()) trees.push_back(p);
   trees.push_back(column_programs()[0]);
@@ -389,13 +233,9 @@ TEST_CASE("broken templates are caught", "[simulator][slow]") {
   int equivalent = 0;
   std::string survivors;
   for (const Template& which : templates) {
-    const auto files = croton::codegen::embedded_files();
-    const auto file = std::find_if(files.begin(), files.end(), [&](const auto& f) { return f.path == which.file; });
-    REQUIRE(file != files.end());
-    const std::string text(file->text);
+    const std::string text = template_text(which.file);
     croton::runtime::simulator::change_texts({});
-    std::vector<std::vector<Array>> right;
-    for (const Program& p : which.programs) right.push_back(p());
+    const std::vector<std::vector<ct::Array>> right = results_of(which.programs);
     for (const Mutant& mutant : mutants_of(text)) {
       croton::runtime::simulator::change_texts(
           [&](std::string unit) { return replaced(std::move(unit), text, mutant.text); });

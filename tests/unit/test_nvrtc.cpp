@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "catch.hpp"
+#include "codegen/emit.hpp"
 #include "runtime/cuda/toolkit/toolkit.hpp"
 #include "temporary_folder.hpp"
 
@@ -114,6 +115,33 @@ TEST_CASE("nothing is contracted, and functions need no mark", "[nvrtc]") {
   CHECK(contains(Nvrtc::instance().compile(scale, "sm_90", std::span(&contract, 1)).ptx, "fma"));
   CHECK(internal_error_of("constexpr float table[2] = {1, 2};\nfloat f(float x) { return x + table[1]; }\n"
                           "__global__ void k(float* x) { x[0] = f(x[threadIdx.x]); }") == "no error");
+}
+
+TEST_CASE("packs of up to 16 bytes are one load and one store", "[nvrtc]") {
+  if (!have_nvrtc()) return;
+  const std::string prelude = codegen::prelude(codegen::Target::cuda);
+  const auto ptx_of = [&](const std::string& element, int n) {
+    const std::string many = std::to_string(n), i = many + " * threadIdx.x";
+    return Nvrtc::instance()
+        .compile(prelude + "CT_KERNEL void k(const " + element + "* x, " + element + "* y) { ct::store_pack(y + " + i +
+                     ", ct::load_pack<" + many + ">(x + " + i + ")); }",
+                 "sm_90")
+        .ptx;
+  };
+  for (const auto& [element, n] : {std::pair<const char*, int>{"float", 4},
+                                   {"double", 2},
+                                   {"ct::f16", 8},
+                                   {"ct::bf16", 8},
+                                   {"bool", 16},
+                                   {"ct::u8", 16},
+                                   {"ct::complex<float>", 2}}) {
+    const std::string ptx = ptx_of(element, n);
+    INFO(n << " of " << element << "\n" << ptx);
+    CHECK(contains(ptx, "ld.global.v4.u32"));
+    CHECK(contains(ptx, "st.global.v4.u32"));
+    CHECK(ptx.find("ld.global", ptx.find("ld.global") + 1) == ptx.npos);
+  }
+  CHECK(contains(ptx_of("ct::i8", 8), "ld.global.u64"));
 }
 
 TEST_CASE("compiling twice gives the same bytes", "[nvrtc]") {

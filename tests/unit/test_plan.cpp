@@ -279,7 +279,7 @@ TEST_CASE("a schedule can be overridden, and changes no bits") {
     return std::pair{std::vector<Array>(r.begin(), r.end()), f.kernels()[0].schedule};
   };
   const auto [plain, schedule] = run("mode=simulate");
-  CHECK(schedule == "grain=32768 threads=256 blocks=2048");
+  CHECK(schedule.starts_with("grain=32768 threads=256"));
   const auto [other, overridden] = run("mode=simulate,schedule=threads=128+row.threads=32+blocks=3");
   CHECK(overridden.find("threads=128") != std::string::npos);
   for (std::size_t i = 0; i < plain.size(); ++i) CHECK(plain[i].same_bits(other[i]));
@@ -314,8 +314,8 @@ TEST_CASE("skinny products are generated kernels, in every order of their operan
           exact += term;
           size += std::abs(term);
         }
-        // A pairwise sum in float32 loses about log2(k) roundings of the sum of magnitudes; with 32 lanes and blocks
-        // this is well below 64.
+        // A pairwise sum in float32 loses about log2(k) roundings of the sum of magnitudes; with accumulators and
+        // blocks this is well below 64.
         CHECK(std::abs(r.at<float>(i, j) - exact) <= 64 * 6e-8 * size);
       }
     }

@@ -1,6 +1,7 @@
 // The CUDA simulator: kernels give the right results for every order of threads, and each kind of error is found, named
 // and stopped before it has effects.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <croton/error.hpp>
 #include <cstring>
@@ -376,6 +377,100 @@ CT_KERNEL void shifted(const float* x, float* y, int offset) {
   CHECK_THAT(message_of(program, "shifted", {1, 1}, arguments, memory), contains("it must be a multiple of 16"));
 }
 
+namespace {
+
+// A copy by packs of n elements, of a type that `element` names, from `x + offset`.
+std::string pack_text(const std::string& element, int n) {
+  return "CT_KERNEL void copied(const " + element + "* x, " + element +
+         "* y, int offset) {\n  const int i = ct::block_index() * ct::block_size() + ct::thread_index();\n"
+         "  ct::store_pack(y + " +
+         std::to_string(n) + " * i, ct::load_pack<" + std::to_string(n) + ">(x + offset + " + std::to_string(n) +
+         " * i));\n}";
+}
+
+std::string pack_header() {
+  return template_file("common/numeric.cuh") + template_file("common/vector.cuh") + template_file("common/math.cuh") +
+         template_file("common/complex.cuh");
+}
+
+struct PackType {
+  const char* element;
+  int size;  // in bytes
+};
+constexpr PackType pack_types[] = {{"bool", 1},
+                                   {"ct::i8", 1},
+                                   {"ct::u8", 1},
+                                   {"ct::f16", 2},
+                                   {"ct::bf16", 2},
+                                   {"ct::i32", 4},
+                                   {"ct::f32", 4},
+                                   {"ct::f64", 8},
+                                   {"ct::i64", 8},
+                                   {"ct::complex<float>", 8},
+                                   {"ct::complex<double>", 16}};
+
+}  // namespace
+
+TEST_CASE("packs of every storage type are copied bit for bit, by checked accesses of up to 16 bytes", "[simulator]") {
+  DeviceMemory memory;
+  std::vector<unsigned char> bytes(2048);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(i % 2);  // as bool too
+  Buffer<unsigned char> in(memory, bytes);
+  for (const PackType& type : pack_types) {
+    for (const int wide : {type.size, 16, 32}) {  // bytes of a pack
+      const int n = wide / type.size;
+      if (wide != type.size && n < 2) continue;
+      INFO(n << " of " << type.element);
+      const Program program = build(pack_header() + pack_text(type.element, n), "copied", true);
+      Buffer<unsigned char> out(memory, std::vector<unsigned char>(static_cast<std::size_t>(32 * wide), 7));
+      int offset = 0;
+      const std::vector<void*> arguments = {in.argument(), out.argument(), &offset};
+      REQUIRE(message_of(program, "copied", {.blocks = 1, .threads = 32}, arguments, memory) == "no error");
+      const std::vector<unsigned char> copied = out.values();
+      CHECK(std::equal(copied.begin(), copied.end(), bytes.begin()));
+      const std::string access = "of " + std::to_string(std::min(wide, 16)) + " bytes";
+      if (n > 1) {
+        offset = 1;
+        const std::string report = message_of(program, "copied", {.blocks = 1, .threads = 32}, arguments, memory);
+        if (type.size < 16) CHECK_THAT(report, contains("misaligned read " + access));
+        if (type.size < 16)
+          CHECK_THAT(report, contains("it must be a multiple of " + std::to_string(std::min(wide, 16))));
+      }
+      offset = (2048 - 16 * wide) / type.size;
+      CHECK_THAT(message_of(program, "copied", {.blocks = 1, .threads = 32}, arguments, memory),
+                 contains("out-of-bounds read " + access));
+    }
+  }
+}
+
+TEST_CASE("a pack with one element that was never written is reported", "[simulator]") {
+  const std::string half =
+      "CT_KERNEL void half(float* x, float* y) {\n  x[0] = x[1] = x[2] = 1.0f;\n"
+      "  ct::store_pack(y, ct::load_pack<4>(x));\n}";
+  const Program program = build(pack_header() + half, "half", true);
+  DeviceMemory memory;
+  void *x = memory.allocate(16), *y = memory.allocate(16);
+  CHECK_THAT(message_of(program, "half", {1, 1}, std::vector<void*>{&x, &y}, memory),
+             contains("uninitialised read of 16 bytes"));
+}
+
+TEST_CASE("packs have the same bits on the CPU", "[simulator]") {
+  const std::string text = template_file("cpu/device_cpu.hpp") + pack_header() + R"(
+extern "C" void halves(const ct::f16* x, ct::f16* y, long n) {
+  for (long i = 0; i + 8 <= n; i += 8) {
+    auto pack = ct::load_pack<8>(x + i);
+    for (int j = 0; j < 8; ++j) pack[j] = ct::cast<ct::f16>(ct::to_float(pack[j]) * 2.0f);
+    ct::store_pack(y + i, pack);
+  }
+})";
+  alignas(16) std::array<std::uint16_t, 32> x{}, y{};
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::uint16_t>(0x3c00 + i);
+  auto& compiler = croton::runtime::cpu::Compiler::instance();
+  compiler.load(compiler.compile(text))
+      ->get<void(const std::uint16_t*, std::uint16_t*, long)>("halves")(x.data(), y.data(), 32);
+  for (std::size_t i = 0; i < x.size(); ++i) CHECK(y[i] == x[i] + 0x400);
+}
+
 TEST_CASE("a missing barrier is a race", "[simulator]") {
   const auto text = [](const std::string& between) {
     return "CT_KERNEL void turn(float* x) {\n  CT_SHARED float part[64];\n  const unsigned int i = "
@@ -453,13 +548,54 @@ CT_KERNEL void k(unsigned int* out) {
              contains("uninitialised read of 4 bytes") && contains("it is at byte 0 of the shared variable k::s"));
 }
 
+TEST_CASE("a seed determines how many blocks are resident, and whether one of them starves", "[simulator]") {
+  const std::string text = R"(
+CT_KERNEL void counted(unsigned int* counters, unsigned int* resident, unsigned int* begun, unsigned int* ended) {
+  const unsigned int block = ct::block_index();
+  if (ct::thread_index() == 0) {
+    resident[block] = ct::atomic_add(&counters[0], 1u) + 1u;
+    begun[block] = ct::atomic_add(&counters[1], 1u);
+  }
+  for (int i = 0; i < 8; ++i) ct::barrier();
+  if (ct::thread_index() == 0) {
+    ct::atomic_add(&counters[0], 0xffffffffu);
+    ended[block] = ct::atomic_add(&counters[2], 1u);
+  }
+})";
+  constexpr unsigned blocks = 24;
+  const Program program = build(text, "counted", true);
+  DeviceMemory memory;
+  bool is_one = false, are_many = false, starves = false;
+  for (std::uint64_t seed = 0; seed < 64; ++seed) {
+    const std::vector<unsigned> zeros(blocks, 0u);
+    std::vector<std::vector<unsigned>> results;
+    for (int repeated = 0; repeated < 2; ++repeated) {
+      Buffer<unsigned> counters(memory, {0, 0, 0}), resident(memory, zeros), begun(memory, zeros), ended(memory, zeros);
+      launch(program, "counted", {.blocks = blocks, .threads = 32},
+             std::vector<void*>{counters.argument(), resident.argument(), begun.argument(), ended.argument()}, memory,
+             seed);
+      for (const auto* values : {&resident, &begun, &ended}) results.push_back(values->values());
+    }
+    CHECK(std::equal(results.begin(), results.begin() + 3, results.begin() + 3));  // the seed repeats the order
+    const unsigned most = *std::max_element(results[0].begin(), results[0].end());
+    is_one = is_one || most == 1;
+    are_many = are_many || most > 12;
+    for (std::size_t i = 0; i < blocks; ++i)
+      starves = starves || (results[1][i] < blocks / 4 && results[2][i] == blocks - 1);
+  }
+  CHECK(is_one);
+  CHECK(are_many);
+  CHECK(starves);
+}
+
 TEST_CASE("launches that a GPU would refuse are refused", "[simulator]") {
   const Program program = build(scale_text, "scale", false);
   DeviceMemory memory;
   const std::vector<void*> none(4, nullptr);
   CHECK_THAT(message_of(program, "scale", {0, 32}, none, memory), contains("at least one block"));
   CHECK_THAT(message_of(program, "scale", {1, 1025}, none, memory), contains("1 to 1024 threads"));
-  CHECK_THAT(message_of(program, "scale", {1, 1, std::size_t{1} << 40}, none, memory), contains("a block has 232448"));
+  CHECK_THAT(message_of(program, "scale", {1, 1, std::size_t{1} << 40}, none, memory),
+             contains("a block of sm_90 has 232448"));
   CHECK_THROWS_AS(launch(program, "scale", {1, 1}, std::vector<void*>{}, memory), croton::InternalError);
   CHECK_THROWS_AS(launch(program, "other", {1, 1}, none, memory), croton::InternalError);
 }

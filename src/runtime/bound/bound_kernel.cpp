@@ -11,11 +11,15 @@
 namespace croton::runtime {
 namespace {
 
-// Simulated devices get few threads and blocks, so that tests also cover the grid-stride loops of kernels.
-constexpr codegen::Schedule simulated_schedule{.threads = 64, .blocks = 8};
-
 // With more elements index arithmetic could overflow.
 constexpr std::int64_t max_elements = std::int64_t{1} << 62;
+
+std::string group_name(std::span<const BoundKernel> kernels) {
+  std::vector<codegen::Part> parts;
+  for (const BoundKernel& kernel : kernels)
+    parts.push_back({.analysis = kernel.analysis, .variant = &kernel.launch.variant});
+  return codegen::group_name(parts);
+}
 
 }  // namespace
 
@@ -57,7 +61,7 @@ std::vector<codegen::Text> emit_launch(std::span<const BoundKernel> kernels, cod
                                        std::vector<std::size_t>& count) {
   std::vector<codegen::Part> parts;
   for (const BoundKernel& kernel : kernels)
-    parts.push_back({kernel.analysis, &kernel.launch.variant, kernel_comment(*kernel.call)});
+    parts.push_back({kernel.analysis, &kernel.launch.variant, kernel.schedule, kernel_comment(*kernel.call)});
   if (parts.size() == 1) {
     count.push_back(1);
     return {codegen::emit(parts[0], target)};
@@ -73,10 +77,40 @@ std::vector<codegen::Text> emit_launch(std::span<const BoundKernel> kernels, cod
   return texts;
 }
 
-codegen::Schedule choose_launch_schedule(kernel::Family family, const Device& device, std::string_view overrides,
-                                         std::string_view kernel_name) {
-  const bool simulated = device.facts().kind == DeviceFacts::Kind::simulated;
-  return simulated && overrides.empty() ? simulated_schedule : codegen::choose_schedule(family, overrides, kernel_name);
+codegen::Machine machine_of(const Device& device) {
+  const DeviceFacts& facts = device.facts();
+  if (facts.kind == DeviceFacts::Kind::simulated)
+    return {.multiprocessors = facts.multiprocessors, .pointwise_threads = 64, .threads = 64, .blocks = 8};
+  if (!device.runs_cuda()) return {};
+  return {.multiprocessors = facts.multiprocessors};
+}
+
+void schedule_kernels(std::span<BoundKernel> kernels, const codegen::Machine& machine, std::string_view overrides) {
+  for (BoundKernel& kernel : kernels) {
+    if (kernels.size() > 1) kernel.launch.variant = kernel.launch.variant.without_tiles();
+  }
+  const std::string group = kernels.size() > 1 && codegen::names_kernels(overrides) ? group_name(kernels) : "";
+  for (BoundKernel& kernel : kernels)
+    kernel.schedule = codegen::choose_schedule(*kernel.analysis, kernel.launch, machine, overrides, group);
+}
+
+std::vector<codegen::Text> schedule_and_emit(std::span<BoundKernel> kernels, codegen::Target target,
+                                             const codegen::Machine& machine, std::string_view overrides,
+                                             std::vector<std::size_t>& count) {
+  schedule_kernels(kernels, machine, overrides);
+  return emit_launch(kernels, target, count);
+}
+
+std::int64_t gpu_items(std::span<const BoundKernel> kernels) {
+  std::int64_t items = 0;
+  for (const BoundKernel& kernel : kernels)
+    items += codegen::gpu_items(*kernel.analysis, kernel.launch, kernel.schedule);
+  return items;
+}
+
+std::int64_t gpu_blocks(std::span<const BoundKernel> kernels) {
+  const BoundKernel& first = kernels.front();
+  return codegen::gpu_blocks(*first.analysis, first.launch.variant, gpu_items(kernels), first.schedule);
 }
 
 void count_prepared(Prepared prepared, RunCounts& counts) {

@@ -21,6 +21,7 @@ struct BoundKernel {
   std::vector<plan::BufferId> operands;
   std::vector<std::int64_t> extents;
   codegen::Launch launch;
+  codegen::Schedule schedule = {};
 };
 /// The kernel of a step, without sizes. `generated`: for a product, the index of the generated kernel; else -1.
 BoundKernel kernel_of(const Executable& executable, const plan::Step& step, int generated);
@@ -29,15 +30,22 @@ BoundKernel bind_kernel(const Executable& executable, const plan::Step& step, in
                         const Memory& memory);
 /// The variant and sizes of the kernel's launch, for the layouts of its buffers.
 codegen::Launch specialise_kernel(const BoundKernel& kernel, const Memory& memory);
-/// The texts of kernels of one launch: one text, or several if there are too many parameters. Appends the number of
-/// kernels of each text to `count`.
+/// The numbers of a device on which schedules depend. Simulated ones get few threads and blocks, so that tests also
+/// cover loops over a grid.
+codegen::Machine machine_of(const Device& device);
+/// Chooses the schedules of kernels of one launch, for its machine and with overrides applied.
+void schedule_kernels(std::span<BoundKernel> kernels, const codegen::Machine& machine, std::string_view overrides);
+/// The texts of kernels of one launch, for their schedules: one text, or several if there are too many parameters.
+/// Appends the number of kernels of each text to `count`.
 std::vector<codegen::Text> emit_launch(std::span<const BoundKernel> kernels, codegen::Target target,
                                        std::vector<std::size_t>& count);
-
-/// The schedule of a family with overrides applied. Without overrides, simulated devices get a schedule
-/// with few threads.
-codegen::Schedule choose_launch_schedule(kernel::Family family, const Device& device, std::string_view overrides,
-                                         std::string_view kernel_name);
+/// Both.
+std::vector<codegen::Text> schedule_and_emit(std::span<BoundKernel> kernels, codegen::Target target,
+                                             const codegen::Machine& machine, std::string_view overrides,
+                                             std::vector<std::size_t>& count);
+/// The number of items and of blocks of a launch of kernels on a GPU.
+std::int64_t gpu_items(std::span<const BoundKernel> kernels);
+std::int64_t gpu_blocks(std::span<const BoundKernel> kernels);
 /// Counts a text that a device has prepared: from the cache, or compiled.
 void count_prepared(Prepared prepared, RunCounts& counts);
 

@@ -6,15 +6,18 @@
 
 namespace croton::runtime {
 
-void dump_kernels(std::span<const BoundKernel> kernels, const std::string& architecture) noexcept {
-  const auto emit = [kernels](codegen::Target language) {
+void dump_kernels(std::span<const BoundKernel> kernels, codegen::Target target,
+                  const std::string& architecture) noexcept {
+  std::vector<BoundKernel> scheduled(kernels.begin(), kernels.end());
+  const auto emit = [&](codegen::Target language) {
+    if (language != target) schedule_kernels(scheduled, {}, "");
     std::vector<std::size_t> count;
     std::vector<DumpedText> dumped;
-    auto next = kernels.begin();
-    for (codegen::Text& text : emit_launch(kernels, language, count)) {
+    auto next = scheduled.cbegin();
+    for (codegen::Text& text : emit_launch(scheduled, language, count)) {
       DumpedText& made = dumped.emplace_back(std::move(text));
       const auto end = next + static_cast<std::ptrdiff_t>(count[dumped.size() - 1]);
-      for (; next != end; ++next) made.parts.push_back({next->analysis, &next->launch, next->extents});
+      for (; next != end; ++next) made.parts.push_back({next->analysis, &next->launch, next->schedule, next->extents});
     }
     return dumped;
   };

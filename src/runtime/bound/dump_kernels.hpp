@@ -8,7 +8,9 @@
 
 namespace croton::runtime {
 
-/// Dumps each text of the launch, with a standalone program that runs it with the sizes of this launch.
-void dump_kernels(std::span<const BoundKernel> kernels, const std::string& architecture) noexcept;
+/// Dumps each text of the launch, with a standalone program that runs it with the sizes of this launch. Their schedules
+/// are for `target`; a text in the other language gets a default one.
+void dump_kernels(std::span<const BoundKernel> kernels, codegen::Target target,
+                  const std::string& architecture) noexcept;
 
 }  // namespace croton::runtime

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/index.hpp"
 #include "base/shape.hpp"
+#include "codegen/division.hpp"
 #include "expr/evaluate.hpp"
 #include "fuse/guard.hpp"
 #include "kernel/evaluate.hpp"
@@ -35,32 +37,61 @@ DType dtype_of(const BoundKernel& kernel, std::size_t operand) {
 }  // namespace
 
 KernelLaunch::KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text, Engine engine, Device& device,
-                           std::string_view schedule, RunCounts& counts)
-    : kernels_(std::move(kernels)), text_(std::move(text)), engine_(engine), device_(device) {
+                           const codegen::Machine& machine, std::string_view overrides, RunCounts& counts)
+    : kernels_(std::move(kernels)),
+      text_(std::move(text)),
+      engine_(engine),
+      device_(device),
+      machine_(machine),
+      overrides_(overrides) {
   const codegen::Analysis& first = *kernels_[0].analysis;
-  schedule_ = choose_launch_schedule(first.kernel.family, device, schedule, text_.name);
-  if (kernels_.size() > 1) {
+  if (device.runs_cuda()) {
+    work_.items = gpu_items(kernels_);
+  } else if (kernels_.size() > 1) {
     std::int64_t tiles = 0;
     for (const BoundKernel& kernel : kernels_) tiles += codegen::group_tiles(kernel.launch);
-    work_ = codegen::group_work(tiles, schedule_);
-  } else if (device.runs_cuda()) {
-    work_.items = codegen::gpu_items(first, kernels_[0].launch);
+    work_ = codegen::group_work(tiles, schedule());
   } else {
-    work_ = codegen::cpu_work(first, kernels_[0].launch, schedule_);
+    work_ = codegen::cpu_work(first, kernels_[0].launch, schedule());
   }
   if (by_reference()) return;
-  if (text_.state_bytes > 0) {
-    workspace_bytes_ = static_cast<std::size_t>(std::max<std::int64_t>(1, work_.items)) * text_.state_bytes;
-    workspace_ = device.allocate(workspace_bytes_);
-  }
+  allocate_memory(first);
   if (!on_host()) prepare_device(counts);
   fill_parameters();
 }
 
+void KernelLaunch::allocate_memory(const codegen::Analysis& analysis) {
+  if (!device_.runs_cuda()) {
+    workspace_bytes_ = static_cast<std::size_t>(std::max<std::int64_t>(1, work_.items)) * text_.state_bytes;
+    if (text_.state_bytes > 0) workspace_ = device_.allocate(workspace_bytes_);
+    return;
+  }
+  const codegen::LaunchMemory memory = codegen::launch_memory(analysis, kernels_[0].launch, schedule());
+  workspace_bytes_ = static_cast<std::size_t>(memory.state_bytes);
+  if (workspace_bytes_ > 0) workspace_ = device_.allocate(workspace_bytes_);
+  counter_bytes_ = static_cast<std::size_t>(memory.counters) * sizeof(std::uint32_t);
+  if (counter_bytes_ == 0) return;
+  counters_ = device_.allocate(counter_bytes_);
+  clear_counters();
+}
+
+void KernelLaunch::clear_counters() {
+  const std::vector<std::uint32_t> zeros(counter_bytes_ / sizeof(std::uint32_t));
+  device_.copy_in(counters_.get(), zeros.data(), counter_bytes_);
+}
+
 void KernelLaunch::prepare_device(RunCounts& counts) {
-  count_prepared(device_.prepare(text_, schedule_.threads), counts);
+  count_prepared(device_.prepare(text_, schedule().threads), counts);
   if (has_checks()) device_failure_ = device_.allocate(failure_bytes);
   operands_.reserve(kernels_.size() * 4 + 2);
+}
+
+/// Whether the kernel keeps its schedule with other offsets, which decide whether packs are aligned.
+bool KernelLaunch::keeps_schedule(const BoundKernel& kernel) const {
+  if (!device_.runs_cuda()) return true;
+  const std::string_view group = kernels_.size() > 1 ? std::string_view(text_.name) : std::string_view();
+  return codegen::choose_schedule(*kernel.analysis, kernel.launch, machine_, overrides_, group) ==
+         kernel.schedule;
 }
 
 std::optional<Launch::Renumbering> KernelLaunch::renumbered(const SizeTable&, const SizeTable& sizes,
@@ -74,7 +105,9 @@ std::optional<Launch::Renumbering> KernelLaunch::renumbered(const SizeTable&, co
     BoundKernel& other = changed.emplace(i, kernel).first->second;
     std::ranges::transform(nodes, other.extents.begin(), [&](NodeId node) { return sizes[node]; });
     other.launch = specialise_kernel(other, memory);
+    if (kernels_.size() > 1 && device_.runs_cuda()) other.launch.variant = other.launch.variant.without_tiles();
     if (other.launch.variant != kernel.launch.variant || other.launch.sizes != kernel.launch.sizes) return {};
+    if (!keeps_schedule(other)) return {};
   }
   if (changed.empty()) return Renumbering();
   return [this, changed = std::move(changed)]() mutable { renumber(std::move(changed)); };
@@ -107,6 +140,9 @@ void KernelLaunch::fill_parameters() {
       case Kind::workspace:
         value = static_cast<std::int64_t>(reinterpret_cast<std::uint64_t>(workspace_.get()));
         break;
+      case Kind::counters:
+        value = static_cast<std::int64_t>(reinterpret_cast<std::uint64_t>(counters_.get()));
+        break;
       case Kind::size:
         value = kernel.launch.sizes[index];
         break;
@@ -117,10 +153,19 @@ void KernelLaunch::fill_parameters() {
         value = kernel.extents[index];
         break;
       case Kind::last_tile:
-        value = last_tile += codegen::group_tiles(kernel.launch);
+        value = last_tile +=
+            device_.runs_cuda() ? gpu_items(std::span(&kernel, 1)) : codegen::group_tiles(kernel.launch);
         break;
       case Kind::points:
         value = codegen::point_count(kernel.launch);
+        break;
+      case Kind::divisor:
+      case Kind::tiles_of_line:
+      case Kind::tiles_divisor:
+      case Kind::lines:
+      case Kind::parts:
+      case Kind::parts_divisor:
+        value = codegen::position_parameter(parameter, kernel.launch, kernel.schedule);
         break;
       case Kind::matrix:
       case Kind::motion:
@@ -177,7 +222,11 @@ void KernelLaunch::fail(const LaunchRun& in) const {
 LaunchTime KernelLaunch::time(double bytes) const {
   // The result of a check is read back before the next launch.
   if (device_.facts().has_processor) return {has_checks() ? launch_time::host_copy : launch_time::enqueue};
-  if (device_.runs_cuda()) return {static_cast<double>(work_.items) * launch_time::simulated_item};
+  if (device_.runs_cuda()) {
+    double points = 0;
+    for (const BoundKernel& kernel : kernels_) points += static_cast<double>(codegen::point_count(kernel.launch));
+    return {points * launch_time::simulated_item};
+  }
   const double time = static_cast<double>(work_.items) / static_cast<double>(std::max<std::int64_t>(1, work_.grain)) *
                       LaunchTime::grain;
   // In these families even a few elements are a whole item, so the estimate is limited by the number of bytes.
@@ -241,19 +290,24 @@ void KernelLaunch::run_on_device(const Memory& memory, std::uint32_t* failure) {
   }
   // The kernel only reads the sums of a library, and only writes partial results.
   if (workspace_bytes_ > 0) operands_.push_back({workspace_.get(), workspace_bytes_, uses_library(), !uses_library()});
+  if (counter_bytes_ > 0) operands_.push_back({counters_.get(), counter_bytes_, true, true});
   if (has_checks()) {
     operands_.push_back({device_failure_.get(), failure_bytes, true, true});
     device_.copy_in(device_failure_.get(), failure, failure_bytes);
   }
-  const int blocks = kernels_.size() > 1 ? codegen::tile_blocks(work_.items, schedule_)
-                                         : codegen::gpu_blocks(*kernels_[0].analysis, kernels_[0].launch.variant,
-                                                               work_.items, schedule_);
-  device_.launch({.text = &text_,
-                  .parameters = parameters_,
-                  .items = work_.items,
-                  .blocks = blocks,
-                  .threads = schedule_.threads,
-                  .operands = operands_});
+  const DeviceLaunch launch{.text = &text_,
+                            .parameters = parameters_,
+                            .items = work_.items,
+                            .blocks = base::to_int(gpu_blocks(kernels_)),
+                            .threads = schedule().threads,
+                            .operands = operands_};
+  try {
+    device_.launch(launch);
+  } catch (...) {
+    // Blocks that ran have counted themselves.
+    if (counter_bytes_ > 0) clear_counters();
+    throw;
+  }
   if (has_checks()) device_.copy_out(failure, device_failure_.get(), failure_bytes);
 }
 

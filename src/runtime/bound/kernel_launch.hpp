@@ -17,8 +17,9 @@ struct BoundConvolution;
 
 class KernelLaunch final : public Launch {
  public:
+  /// `machine` and `overrides`: those of the schedules, for launches that are renumbered.
   KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text, Engine engine, Device& device,
-               std::string_view schedule, RunCounts& counts);
+               const codegen::Machine& machine, std::string_view overrides, RunCounts& counts);
 
   /// Runs the kernels. Raises CheckFailure or GuardFailure if a check fails.
   void run(const LaunchRun& in) override;
@@ -43,6 +44,10 @@ class KernelLaunch final : public Launch {
   };
   bool by_reference() const { return on_host() && engine_ == Engine::reference; }
   bool uses_library() const { return library_ != nullptr; }
+  const codegen::Schedule& schedule() const { return kernels_[0].schedule; }
+  bool keeps_schedule(const BoundKernel& kernel) const;
+  void allocate_memory(const codegen::Analysis& analysis);
+  void clear_counters();
   void prepare_device(RunCounts& counts);
   void renumber(std::map<std::size_t, BoundKernel> kernels);
   void run_kernels(const Memory& memory, std::uint32_t* failure);
@@ -58,13 +63,14 @@ class KernelLaunch final : public Launch {
   codegen::Text text_;
   Engine engine_;
   Device& device_;
-  codegen::Schedule schedule_;
+  codegen::Machine machine_;
+  std::string overrides_;
   cpu::KernelEntry entry_;
   std::vector<std::uint64_t> parameters_;
   std::vector<Pointer> pointers_;
   codegen::Work work_;
-  std::shared_ptr<void> workspace_, device_failure_;
-  std::size_t workspace_bytes_ = 0;
+  std::shared_ptr<void> workspace_, counters_, device_failure_;
+  std::size_t workspace_bytes_ = 0, counter_bytes_ = 0;
   std::shared_ptr<const BoundConvolution> convolution_;  // the contraction that a library computes
   std::shared_ptr<const ReadyConvolution> library_;
   std::vector<Operand> operands_;  // for the device, in the present call

@@ -47,6 +47,15 @@ expr::RoutineWork routine_work(const Executable& executable, const plan::Step& s
   return arena.op(node).routine->work(sizes);
 }
 
+void find_workspaces(const Executable& executable, fuse::SegmentId segment, Memory& memory) {
+  const plan::Plan& plan = executable.plan;
+  for (const plan::Step& step : plan.steps) {
+    if (step.workspace == plan::no_buffer || plan.buffers[step.workspace].segment != segment) continue;
+    memory.layouts[step.workspace] =
+        codegen::Layout::contiguous({routine_work(executable, step, memory).workspace_bytes});
+  }
+}
+
 RoutineLaunch::RoutineLaunch(const Executable& executable, const plan::Step& step, Engine engine, Device& device,
                              std::string_view schedule, const Memory& memory, RunCounts& counts)
     : executable_(&executable),
@@ -56,7 +65,7 @@ RoutineLaunch::RoutineLaunch(const Executable& executable, const plan::Step& ste
       device_(device),
       text_(codegen::emit_routine(routine_part(executable, step), device.target())),
       work_(routine_work(executable, step, memory)) {
-  schedule_ = choose_launch_schedule(kernel::Family::pointwise, device, schedule, text_.name);
+  schedule_ = codegen::choose_schedule(kernel::Family::pointwise, machine_of(device), schedule, text_.name);
   parameters_.resize(text_.parameters.size());
   for (std::size_t k = 0; k < work_.numbers.size(); ++k)
     parameters_[step.reads.size() + 2 + k] = static_cast<std::uint64_t>(work_.numbers[k]);

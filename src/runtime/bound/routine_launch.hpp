@@ -20,6 +20,9 @@ codegen::RoutinePart routine_part(const Executable& executable, const plan::Step
 /// The work of the routine for the sizes of its operands.
 expr::RoutineWork routine_work(const Executable& executable, const plan::Step& step, const Memory& memory);
 
+/// Finds the layouts of the workspaces of the routines of a segment, from those of their operands.
+void find_workspaces(const Executable& executable, fuse::SegmentId segment, Memory& memory);
+
 class RoutineLaunch final : public Launch {
  public:
   RoutineLaunch(const Executable& executable, const plan::Step& step, Engine engine, Device& device,

@@ -55,7 +55,7 @@ BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, fuse::S
   find_sizes(*executable_, arrays, number, sizes_);
   check_requirements(*executable_, arrays, number, sizes_);
   find_layouts(*executable_, arrays, number, sizes_, memory_);
-  find_workspaces();
+  find_workspaces(*executable_, number, memory_);
   find_uploads();
   place_temporaries();
   base::check_interrupt();  // kernels may have to be compiled
@@ -100,16 +100,6 @@ Device& BoundSegment::device_of(expr::Place place) const {
     if (known == place) return *device;
   }
   throw InternalError(fmt::format("the plan does not use {}", base::DeviceName::of_place(place).to_string()));
-}
-
-/// Finds the sizes of the workspaces of routines, from the layouts of their operands.
-void BoundSegment::find_workspaces() {
-  const plan::Plan& plan = executable_->plan;
-  for (const plan::Step& step : plan.steps) {
-    if (step.workspace == plan::no_buffer || plan.buffers[step.workspace].segment != number_) continue;
-    memory_.layouts[step.workspace] =
-        codegen::Layout::contiguous({routine_work(*executable_, step, memory_).workspace_bytes});
-  }
 }
 
 std::size_t BoundSegment::bytes_of(plan::BufferId b) const {

@@ -70,7 +70,6 @@ class BoundSegment {
  private:
   std::string print() const;
   std::string texts() const;
-  void find_workspaces();
   void find_uploads();
   std::size_t bytes_of(plan::BufferId buffer) const;
   void place_temporaries();

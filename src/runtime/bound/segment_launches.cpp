@@ -88,6 +88,12 @@ class BoundSegment::Binder {
 
  private:
   const SizeTable& sizes() const { return segment_.sizes_; }
+  codegen::Machine machine() const {
+    codegen::Machine machine = machine_of(*device_);
+    // Operands of a body are rows of others, and begin anywhere. All other memory of devices is aligned to more.
+    machine.aligned = !options_.inside;
+    return machine;
+  }
   void add(std::unique_ptr<Launch> launch) {
     segment_.launches_.push_back({std::move(launch), step_->after_commit, number_});
   }
@@ -98,8 +104,9 @@ class BoundSegment::Binder {
     for (const plan::StepId s : launch_.steps())
       kernels.push_back(bind_kernel(executable_, plan_.steps[s], generated, sizes(), segment_.memory_));
     std::vector<std::size_t> count;
-    std::vector<codegen::Text> texts = emit_launch(kernels, device_->target(), count);
-    dump_kernels(kernels, device_->architecture());
+    std::vector<codegen::Text> texts =
+        schedule_and_emit(kernels, device_->target(), machine(), options_.schedule, count);
+    dump_kernels(kernels, device_->target(), device_->architecture());
     auto next = kernels.begin();
     for (std::size_t t = 0; t < texts.size(); ++t) {
       const auto end = next + static_cast<std::ptrdiff_t>(count[t]);
@@ -111,7 +118,7 @@ class BoundSegment::Binder {
     const std::vector<expr::Origin>& origins = kernels.front().call->origins;
     auto launch = with_lines(origins, [&] {
       return std::make_unique<KernelLaunch>(std::move(kernels), std::move(text), segment_.engine_, *device_,
-                                            options_.schedule, counts_);
+                                            machine(), options_.schedule, counts_);
     });
     if (!step_->after_commit) with_lines(origins, [&] { launch->use_library(segment_.memory_); });
     segment_.may_fail_after_commit_ = segment_.may_fail_after_commit_ || (step_->after_commit && launch->may_fail());

@@ -66,7 +66,8 @@ const Array& BoundSegment::require_home(const Array& value, const Device& home, 
   if (home.has(value)) return value;
   throw DeviceError(fmt::format(
       "{} is on another {} than the one that the flags now name: it was stored there while mode, cuda_simulator, "
-      "cuda_driver or logical_devices had other values. Restore those values, or move it: x.set_value(x.get_value())",
+      "cuda_simulator_architecture, cuda_driver or logical_devices had other values. Restore those values, or move it: "
+      "x.set_value(x.get_value())",
       lines_of(executable_->program.graph.arena.origin(node)), value.device()));
 }
 

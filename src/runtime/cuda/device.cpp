@@ -174,8 +174,8 @@ class Device final : public runtime::Device {
 
   // ---- kernels ----
 
-  Prepared prepare(const codegen::Text& text, int threads) override {
-    const auto& [kernel, how] = kernels_.get(text);
+  Prepared prepare(const codegen::Text& text, int threads, std::size_t shared_bytes) override {
+    const auto& [kernel, how] = kernels_.get(text, shared_bytes);
     if (const int max = kernel.main.facts().threads_per_block; threads > max) {
       throw DeviceError(
           fmt::format("{} runs on {} with at most {} threads a block, because of the {} registers of a thread; the "
@@ -192,17 +192,18 @@ class Device final : public runtime::Device {
     if (launch.items > 0) {
       const LaunchShape shape{.blocks = static_cast<unsigned>(launch.blocks),
                               .threads = static_cast<unsigned>(launch.threads),
+                              .dynamic_shared = launch.shared_bytes,
                               .cooperative = launch.cooperative};
       kernel->main.launch(stream(), shape, launch.parameters, launch.items);
     }
     if (kernel->finish) kernel->finish->launch(stream(), {1, finish_threads}, launch.parameters, std::nullopt);
   }
 
-  int max_cooperative_blocks(const codegen::Text& text, int threads) override {
+  int max_cooperative_blocks(const codegen::Text& text, int threads, std::size_t shared_bytes) override {
     if (!facts().cooperates) return 0;
     const LoadedKernel* kernel = kernels_.find(text.name);
     if (kernel == nullptr) throw InternalError("a kernel that was not prepared: " + text.name);
-    return kernel->main.resident_blocks(static_cast<unsigned>(threads));
+    return kernel->main.resident_blocks(static_cast<unsigned>(threads), shared_bytes);
   }
 
   // ---- products ----

@@ -9,13 +9,25 @@
 
 namespace croton::runtime::cuda {
 
-std::pair<const LoadedKernel&, Prepared> Kernels::get(const codegen::Text& text) {
-  if (const LoadedKernel* kernel = find(text.name)) return {*kernel, Prepared::before};
+std::pair<const LoadedKernel&, Prepared> Kernels::get(const codegen::Text& text, std::size_t dynamic_shared) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = kernels_.find(text.name);
+    if (found != kernels_.end()) return {allow(found->second, dynamic_shared), Prepared::before};
+  }
   bool from_cache = false;
   LoadedKernel fresh = load(text, from_cache);
   const std::lock_guard lock(mutex_);  // another thread may have been faster: its kernel is the same
-  return {kernels_.try_emplace(text.name, std::move(fresh)).first->second,
+  return {allow(kernels_.try_emplace(text.name, std::move(fresh)).first->second, dynamic_shared),
           from_cache ? Prepared::from_cache : Prepared::compiled};
+}
+
+const LoadedKernel& Kernels::allow(LoadedKernel& kernel, std::size_t dynamic_shared) {
+  if (dynamic_shared > kernel.dynamic_shared) {
+    kernel.main.allow_dynamic_shared(dynamic_shared);
+    kernel.dynamic_shared = dynamic_shared;
+  }
+  return kernel;
 }
 
 const LoadedKernel* Kernels::find(const std::string& name) {

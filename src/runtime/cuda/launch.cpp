@@ -7,6 +7,12 @@
 #include <fmt/format.h>
 
 namespace croton::runtime::cuda {
+namespace {
+
+// A kernel with more must allow it before its launch (CUDA C++ Programming Guide, compute capabilities).
+constexpr std::size_t shared_without_asking = 48 * 1024;
+
+}  // namespace
 
 void Kernel::launch(const Stream& stream, const LaunchShape& shape, std::span<const std::uint64_t> parameters,
                     std::optional<std::int64_t> points, Where where) const {
@@ -31,12 +37,24 @@ void Kernel::launch(const Stream& stream, const LaunchShape& shape, std::span<co
   }
 }
 
-int Kernel::resident_blocks(unsigned threads, Where where) const {
+int Kernel::resident_blocks(unsigned threads, std::size_t dynamic_shared, Where where) const {
   Context& context = *code_->context;
   int of_one = 0;  // multiprocessor
   context.call(context.driver().cuOccupancyMaxActiveBlocksPerMultiprocessor, where, &of_one, function_,
-               static_cast<int>(threads), 0);
+               static_cast<int>(threads), dynamic_shared);
   return of_one * context.facts().multiprocessors;
+}
+
+void Kernel::allow_dynamic_shared(std::size_t bytes, Where where) const {
+  if (facts_.shared_bytes + bytes <= shared_without_asking) return;
+  Context& context = *code_->context;
+  if (const std::size_t most = context.facts().shared_bytes_per_block;
+      bytes > most || facts_.shared_bytes > most - bytes) {
+    throw DeviceError(fmt::format("kernel {} needs {} + {} bytes of shared memory: a block of {} has {}", name_,
+                                  facts_.shared_bytes, bytes, context.title(), most));
+  }
+  context.call(context.driver().cuFuncSetAttribute, where, function_, function_attribute::max_dynamic_shared_bytes,
+               static_cast<int>(bytes));
 }
 
 }  // namespace croton::runtime::cuda

@@ -56,9 +56,13 @@ class Kernel {
   void launch(const Stream& stream, const LaunchShape& shape, std::span<const std::uint64_t> parameters,
               std::optional<std::int64_t> points, Where where = {}) const;
 
-  /// The number of blocks of `threads` threads that run at the same time on the whole device while nothing else does:
-  /// the maximum for a cooperative launch.
-  int resident_blocks(unsigned threads, Where where = {}) const;
+  /// The number of blocks of `threads` threads and so many bytes of dynamic shared memory that run at the same time on
+  /// the whole device while nothing else does: the maximum for a cooperative launch.
+  int resident_blocks(unsigned threads, std::size_t dynamic_shared, Where where = {}) const;
+
+  /// Needed once before launches with that much dynamic shared memory; less is then allowed as well. DeviceError if a
+  /// block of the device has less.
+  void allow_dynamic_shared(std::size_t bytes, Where where = {}) const;
 
  private:
   friend class Module;

@@ -13,9 +13,6 @@
 namespace croton::runtime::cuda {
 namespace {
 
-// A kernel with more must allow it before its launch (CUDA C++ Programming Guide, compute capabilities).
-constexpr std::size_t shared_without_asking = 48 * 1024;
-
 bool is_machine_code(std::span<const std::byte> code) {
   constexpr std::string_view elf(
       "\x7f"
@@ -71,10 +68,7 @@ Kernel Module::kernel(const std::string& name, std::size_t dynamic_shared, Where
                    .local_bytes = bytes(function_attribute::local_bytes),
                    .threads_per_block = fact(function_attribute::max_threads),
                    .architecture = fact(function_attribute::binary_version)};
-  if (kernel.facts_.shared_bytes + dynamic_shared > shared_without_asking) {
-    context.call(driver.cuFuncSetAttribute, where, function, function_attribute::max_dynamic_shared_bytes,
-                 static_cast<int>(dynamic_shared));
-  }
+  kernel.allow_dynamic_shared(dynamic_shared, where);
   return kernel;
 }
 

@@ -21,7 +21,7 @@ std::string Device::architecture() const {
   return runs_cuda() ? fmt::format("sm_{}{}", facts_.major, facts_.minor) : std::string(codegen::default_architecture);
 }
 
-Prepared Device::prepare(const codegen::Text& text, int) {
+Prepared Device::prepare(const codegen::Text& text, int, std::size_t) {
   throw InternalError(fmt::format("{} was asked to prepare the kernel {}, which the runtime runs", name(), text.name));
 }
 void Device::launch(const DeviceLaunch& launch) {
@@ -32,7 +32,7 @@ void Device::launch(const DeviceLaunch& launch) {
 std::shared_ptr<const ReadyConvolution> Device::prepare(const Convolution&) { return nullptr; }
 
 std::unique_ptr<Uploads> Device::make_uploads() { return nullptr; }
-int Device::max_cooperative_blocks(const codegen::Text&, int) { return 0; }
+int Device::max_cooperative_blocks(const codegen::Text&, int, std::size_t) { return 0; }
 std::unique_ptr<Recording> Device::record(const std::function<void()>&) { return nullptr; }
 
 void Device::lose(const std::string&) noexcept {}

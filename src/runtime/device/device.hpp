@@ -55,6 +55,7 @@ struct DeviceLaunch {
   std::span<std::uint64_t> parameters;  // in the order of the text, with addresses of the device
   std::int64_t items = 0;               // points, parts of a split kernel, or tiles of a group
   int blocks = 1, threads = 32;         // of a text in CUDA
+  std::size_t shared_bytes = 0;         // of dynamic shared memory, of the main kernel
   bool cooperative = false;             // all blocks run at the same time, and may wait for each other
   std::span<const Operand> operands;    // all memory that its kernels may touch
 };
@@ -110,13 +111,15 @@ class Device : public base::DeviceMemory {
   /// Copies from another device or within this one, through the host if there is no direct way. Neither is the host.
   virtual void copy_from(Device& other, void* to, const void* from, std::size_t bytes);
 
-  /// Makes the text ready to run in blocks of `threads` threads and compiles it if necessary, so that only the kernel
-  /// itself can make a launch fail. Not called where the runtime runs kernels itself.
-  virtual Prepared prepare(const codegen::Text& text, int threads);
+  /// Makes the text ready to run in blocks of `threads` threads with so many bytes of dynamic shared memory and
+  /// compiles it if necessary, so that only the kernel itself can make a launch fail. Not called where the runtime runs
+  /// kernels itself.
+  virtual Prepared prepare(const codegen::Text& text, int threads, std::size_t shared_bytes = 0);
   virtual void launch(const DeviceLaunch& launch);
-  /// The maximum number of blocks of `threads` threads in a cooperative launch of the text, which is ready: as many as
-  /// run at the same time while nothing else does. 0: there are no such launches here.
-  virtual int max_cooperative_blocks(const codegen::Text& text, int threads);
+  /// The maximum number of blocks of `threads` threads, with so much dynamic shared memory, in a cooperative launch of
+  /// the text, which is ready: as many as run at the same time while nothing else does. 0: there are no such launches
+  /// here.
+  virtual int max_cooperative_blocks(const codegen::Text& text, int threads, std::size_t shared_bytes = 0);
   /// Makes a product ready: chooses an algorithm and allocates workspace, without use of its pointers. False if the
   /// device has no routine for it: then a generated kernel is needed.
   virtual bool prepare(const MatrixProduct& product) = 0;

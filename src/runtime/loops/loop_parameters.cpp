@@ -1,5 +1,7 @@
 #include "runtime/loops/loop_parameters.hpp"
 
+#include "codegen/division.hpp"
+
 namespace croton::runtime {
 
 using codegen::LoopNumber;
@@ -74,6 +76,13 @@ std::uint64_t LoopParameters::value_of(const codegen::Parameter& parameter) cons
       return word_of(part.kernel->launch.strides[access][index]);
     case Kind::extent:
       return word_of(part.kernel->extents[index]);
+    case Kind::divisor:
+    case Kind::tiles_of_line:
+    case Kind::tiles_divisor:
+    case Kind::lines:
+    case Kind::parts:
+    case Kind::parts_divisor:
+      return word_of(codegen::position_parameter(parameter, part.kernel->launch, codegen::Schedule()));
     case Kind::matrix:
       return word_of(part.matrix[index] / first);
     case Kind::workspace:

@@ -150,15 +150,17 @@ class PartFinder {
 /// A buffer that a part uses, and whether it writes to it.
 using Touched = std::pair<plan::BufferId, bool>;
 
+/// The buffer whose memory it uses.
+plan::BufferId root_of(plan::BufferId b, const plan::Plan& plan) {
+  const plan::BufferId home = plan.buffers[b].in_place_of;
+  return home != plan::no_buffer ? home : b;
+}
+
 std::vector<Touched> touched_by(const StepPart& part, const plan::Plan& plan) {
-  const auto root = [&](plan::BufferId b) {
-    const plan::BufferId home = plan.buffers[b].in_place_of;
-    return home != plan::no_buffer ? home : b;
-  };
   std::vector<Touched> touched;
   for (const plan::BufferId b : part.buffers) {
     const bool written = std::ranges::find(part.step->writes, b) != part.step->writes.end();
-    touched.emplace_back(root(b), written);
+    touched.emplace_back(root_of(b, plan), written);
   }
   return touched;
 }
@@ -183,6 +185,17 @@ void find_barriers(LoopLayout& layout) {
     if (clash) touched.clear();
     touched.insert(touched.end(), own.begin(), own.end());
   }
+}
+
+bool writes_condition_at_once(const LoopLayout& layout) {
+  const plan::Plan& plan = layout.body->plan;
+  const plan::BufferId condition = root_of(layout.condition_buffer(), plan);
+  for (const StepPart& part : layout.parts) {
+    if (part.is_split()) return false;  // its results come after a barrier of its own
+    if (std::ranges::count(touched_by(part, plan), Touched(condition, true)) > 0) return true;
+    if (part.sync_after) return false;
+  }
+  return true;
 }
 
 }  // namespace croton::runtime

@@ -15,5 +15,8 @@ void show_parts(LoopLayout& layout);
 /// Finds the parts after which threads synchronise. No barrier is needed between parts that neither read nor overwrite
 /// each other's results.
 void find_barriers(LoopLayout& layout);
+/// Whether a step, whose barriers have been found, writes the condition before its first barrier: while other threads
+/// may still read that of the step before.
+bool writes_condition_at_once(const LoopLayout& layout);
 
 }  // namespace croton::runtime

@@ -11,6 +11,7 @@
 #include "base/shape.hpp"
 #include "codegen_templates/common/sizes.hpp"
 #include "runtime/cpu/threads/threads.hpp"
+#include "runtime/loops/loop_parts.hpp"
 
 namespace croton::runtime {
 namespace {
@@ -132,7 +133,7 @@ bool choose_blocks(LoopLayout& layout, std::int64_t elements, std::string& why) 
   work.elements = elements;
   work.partitioned = shares.rows > 1;
   work.blocks = shares.blocks;
-  work.barriers = layout.loop->until ? 1 : 0;
+  work.barriers = layout.loop->until && writes_condition_at_once(layout) ? 1 : 0;
   for (const StepPart& part : layout.parts) work.barriers += (part.sync_after ? 1 : 0) + (splits_in_grid(part) ? 1 : 0);
   shares.choice = choose_loop_form(work, layout.device.facts().cooperates, shares.schedule);
   why = shares.choice.why;
@@ -167,7 +168,7 @@ bool find_shares(LoopLayout& layout, std::string_view schedule, std::string& why
   find_rows(layout);
   const std::int64_t work = work_of_step(layout);
   LoopShares& shares = layout.shares;
-  shares.schedule = choose_launch_schedule(kernel::Family::row, layout.device, schedule, "loop_");
+  shares.schedule = codegen::choose_schedule(kernel::Family::row, machine_of(layout.device), schedule, "loop_");
   shares.work.why_not_partitioned = layout.loop->until ? "it ends by a condition"
                                     : shares.rows > 1  ? "its rows are few"
                                                        : "its rows depend on each other";

@@ -1,6 +1,7 @@
 #include "runtime/loops/loop_text.hpp"
 
 #include "runtime/bound/user_line.hpp"
+#include "runtime/loops/loop_parts.hpp"
 
 namespace croton::runtime {
 
@@ -32,7 +33,10 @@ codegen::Text emit_text(const LoopLayout& layout, codegen::Target target) {
   codegen::LoopParts loop;
   loop.partitioned = layout.shares.rows > 1;
   loop.of_grid = layout.is_grid();
-  if (layout.loop->until) loop.condition = layout.dtype_of(layout.condition_buffer());
+  if (layout.loop->until) {
+    loop.condition = layout.dtype_of(layout.condition_buffer());
+    loop.sync_after_condition = writes_condition_at_once(layout);
+  }
   for (const StepPart& part : layout.parts) loop.parts.push_back(text_part(layout, part));
   return codegen::emit_loop(loop, target);
 }

@@ -36,23 +36,34 @@ LaunchState::Piece* LaunchState::find(std::uintptr_t address, std::size_t size) 
   return last_;
 }
 
-AccessChecker::AccessChecker(const Program& program, LaunchState& launch, unsigned threads, Range shared,
-                             std::size_t dynamic_shared)
+void LaunchState::publish(std::uintptr_t address, const Knowledge& more) {
+  Published& all = published_[address];
+  add_all(all.knowledge, more);
+  all.version = ++version_;
+}
+
+void LaunchState::forget_published(Range range) {
+  if (published_.empty()) return;
+  published_.erase(published_.lower_bound(range.begin), published_.lower_bound(range.end()));
+}
+
+AccessChecker::AccessChecker(const Program& program, LaunchState& launch, const LaunchShape& shape, Range shared)
     : program_(program),
       launch_(launch),
-      order_(threads, launch.grid_barriers()),
+      order_(shape.thread_count(), launch.grid_barriers(), shape.strict),
       shared_(shared),
       shared_written_(shared.size),
       shared_shadow_(shared.size) {
   for (const Program::SharedVariable& variable : program.shared_variables())
     shared_variables_.push_back({shared.begin + variable.offset, variable.size});
-  shared_variables_.push_back({shared.begin + program.shared_bytes(), dynamic_shared});
+  shared_variables_.push_back({shared.begin + program.shared_bytes(), shape.dynamic_shared});
 }
 
 void AccessChecker::start(unsigned block) {
   block_ = block;
   order_.start(block);
   shared_written_.clear();
+  launch_.forget_published(shared_);  // by an earlier block
 }
 
 AccessChecker::Found AccessChecker::locate(const Accessor& accessor, const Access& access) {
@@ -87,20 +98,28 @@ std::optional<Finding> AccessChecker::check(const Accessor& accessor, const Acce
   const bool is_strong = access.is_atomic() || (access.is_volatile() && !is_shared(access.address));
   if (is_strong) synchronize(accessor.thread, access);
   if (auto race = find_race(*found.shadow, offset, accessor.thread, access, is_strong)) return race;
-  if (access.writes()) found.written->set(offset, access.size);
+  if (access.writes()) {
+    found.written->set(offset, access.size);
+    if (!is_strong) replace_published(access);
+  }
   return std::nullopt;
 }
 
 /// A strong access acquires the knowledge at its address, and releases its own there if it writes.
 void AccessChecker::synchronize(unsigned thread, const Access& access) {
-  const auto found = launch_.released().find(access.address);
-  if (found != launch_.released().end()) order_.acquire(thread, found->second);
+  const bool reads = access.reads() || access.updates() || !order_.is_strict();
+  if (const Published* found = launch_.published(access.address); found != nullptr && reads)
+    order_.acquire(thread, *found);
   if (!access.writes()) return;
+  if (!access.updates()) replace_published(access);
   Knowledge released;
   order_.release(thread, released);
-  if (released.empty()) return;
-  Knowledge& all = launch_.released()[access.address];
-  for (const auto& [block, past] : released) all[block].add(past);
+  if (!released.empty()) launch_.publish(access.address, released);
+}
+
+/// A write that is not a part of the release sequence of another one ends it.
+void AccessChecker::replace_published(const Access& access) {
+  if (order_.is_strict()) launch_.forget_published({access.address, access.size});
 }
 
 std::optional<Finding> AccessChecker::find_race(Shadow& shadow, std::size_t offset, unsigned thread,
@@ -113,8 +132,12 @@ std::optional<Finding> AccessChecker::find_race(Shadow& shadow, std::size_t offs
   };
   const auto conflicts = [&](const Mark& mark) { return !(mark.is_strong && is_strong) && !is_over(mark); };
   const auto race_with = [&](const Mark& mark, bool other_writes) {
-    return Finding{
-        .kind = Finding::Kind::race, .access = access, .thread = thread, .other = mark, .other_writes = other_writes};
+    return Finding{.kind = Finding::Kind::race,
+                   .access = access,
+                   .thread = thread,
+                   .other = mark,
+                   .other_writes = other_writes,
+                   .missing = order_.missing(mark.block, mark.thread, mark.time, thread)};
   };
   for (Cell& cell : shadow.cells(offset, access.size)) {
     if (conflicts(cell.write)) return race_with(cell.write, true);

@@ -5,16 +5,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "runtime/simulator/compiler.hpp"
 #include "runtime/simulator/memory.hpp"
 #include "runtime/simulator/order.hpp"
 #include "runtime/simulator/shadow.hpp"
+#include "runtime/simulator/shape.hpp"
 
 namespace croton::runtime::simulator {
 
@@ -30,6 +31,7 @@ struct Access {
   bool is_volatile() const { return (kind & 4u) != 0; }
   bool reads() const { return (kind & 8u) != 0; }
   bool is_block() const { return (kind & 16u) != 0; }  // a struct or array as a whole, with its padding
+  bool updates() const { return (kind & 32u) != 0; }   // reads and writes in one, atomically
   std::size_t alignment() const { return kind >> 8; }
 };
 
@@ -67,6 +69,7 @@ struct Finding {
   unsigned thread = 0;
   Mark other{};  // of a race
   bool other_writes = false;
+  Missing missing{};
   std::size_t number = 0;  // the size of the local variable, the lane or the mask
 };
 
@@ -88,22 +91,27 @@ class LaunchState {
   const std::vector<Piece>& pieces() const { return pieces_; }
 
   std::vector<Time>& grid_barriers() { return grid_barriers_; }
-  /// By address, the knowledge that atomic accesses have released there.
-  std::unordered_map<std::uintptr_t, Knowledge>& released() { return released_; }
+  /// The knowledge at an address; null if nothing is published there.
+  const Published* published(std::uintptr_t address) const {
+    const auto found = published_.find(address);
+    return found == published_.end() ? nullptr : &found->second;
+  }
+  void publish(std::uintptr_t address, const Knowledge& more);
+  void forget_published(Range range);
 
  private:
   std::vector<Piece> pieces_;  // by address; fixed after the construction
   Piece* last_ = nullptr;      // most accesses are in the piece of the access before
   std::vector<Time> grid_barriers_;
-  std::unordered_map<std::uintptr_t, Knowledge> released_;
+  std::map<std::uintptr_t, Published> published_;  // by address
+  std::uint64_t version_ = 0;                      // the last one
 };
 
 /// The checks of one block at a time.
 class AccessChecker {
  public:
-  /// `shared` is the block's shared memory: the program's variables and `dynamic_shared` bytes after them are in use.
-  AccessChecker(const Program& program, LaunchState& launch, unsigned threads, Range shared,
-                std::size_t dynamic_shared);
+  /// `shared` is the block's shared memory: the program's variables and the dynamic part after them are in use.
+  AccessChecker(const Program& program, LaunchState& launch, const LaunchShape& shape, Range shared);
 
   /// Forgets the accesses of the last block.
   void start(unsigned block);
@@ -130,6 +138,7 @@ class AccessChecker {
   std::optional<Finding> find_race(Shadow& shadow, std::size_t offset, unsigned thread, const Access& access,
                                    bool is_strong);
   void synchronize(unsigned thread, const Access& access);
+  void replace_published(const Access& access);
 
   const Program& program_;
   LaunchState& launch_;

@@ -135,8 +135,7 @@ std::shared_ptr<const Program> checked_program(const std::string& text, std::spa
   if (cache != nullptr) {
     CacheKey key;
     // All of the text: reports name its lines, which comments move.
-    key.add("simulated, with constants and types of functions", text)
-        .add("compiler", cpu::Compiler::instance().identity());
+    key.add("simulated, with updates", text).add("compiler", cpu::Compiler::instance().identity());
     key.add("level", std::to_string(base::config().llvm_level));
     for (const std::string& kernel : kernels) key.add("kernel", kernel);
     digest = key.digest();

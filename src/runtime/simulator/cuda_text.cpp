@@ -7,15 +7,19 @@
 #include <croton/error.hpp>
 #include <map>
 #include <mutex>
+#include <string_view>
+#include <utility>
 
 #include "codegen/embedded.hpp"
 #include "runtime/device/elements.hpp"
+#include "runtime/simulator/architecture.hpp"
 #include "runtime/simulator/launch.hpp"
 #include "runtime/simulator/threads.hpp"
 
 namespace croton {
 namespace {
 
+using runtime::simulator::Architecture;
 using runtime::simulator::DeviceMemory;
 using runtime::simulator::LaunchShape;
 using runtime::simulator::Program;
@@ -133,16 +137,19 @@ struct CudaText::State {
   std::string text;
   std::string file;
   std::mutex mutex;
-  std::map<std::string, std::shared_ptr<const Program>> programs;  // by kernel
+  std::map<std::pair<std::string, std::string_view>, std::shared_ptr<const Program>>
+      programs;  // by kernel, architecture
 
   std::shared_ptr<const Program> program(const std::string& kernel) {
     const std::string name = kernel.substr(0, kernel.find('<'));
     if (name.empty() || text.find(name) == std::string::npos)
       throw ValueError(fmt::format("{} has no kernel '{}'", file, kernel));
     const std::lock_guard lock(mutex);
-    auto& program = programs[kernel];
+    const Architecture& architecture = runtime::simulator::current_architecture();
+    auto& program = programs[{kernel, architecture.name}];
     if (program == nullptr) {
-      const std::string before = prelude() + "#line 1 \"" + file + "\"\n";
+      const std::string before =
+          fmt::format("{}#define __CUDA_ARCH__ {}\n#line 1 \"{}\"\n", prelude(), architecture.number(), file);
       program = std::make_shared<const Program>(
           runtime::simulator::compile(before + without_known_headers(text), std::span(&kernel, 1), true,
                                       /*prelude_size=*/0, /*users_begin=*/before.size()),
@@ -174,6 +181,8 @@ void CudaText::launch(const CudaLaunch& launch, std::span<const CudaArgument> ar
                           .threads = threads[0],
                           .dynamic_shared = launch.shared_bytes,
                           .cooperative = launch.cooperative,
+                          .strict = launch.strict,
+                          .architecture = &runtime::simulator::current_architecture(),
                           .more_blocks = {blocks[1], blocks[2]},
                           .more_threads = {threads[1], threads[2]}};
   Arguments on_device(program->kernel(launch.kernel), launch.kernel, arguments);

@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "runtime/cpu/blas/blas.hpp"
 #include "runtime/device/device_split.hpp"
 #include "runtime/device/elements.hpp"
+#include "runtime/simulator/architecture.hpp"
 #include "runtime/simulator/kernels.hpp"
 #include "runtime/simulator/launch.hpp"
 #include "runtime/simulator/memory.hpp"
@@ -44,15 +47,23 @@ struct Recorder {
 };
 thread_local Recorder recorder;
 
-DeviceFacts facts_of(int index) {
+/// Each launch of the process has a seed of its own, unless the flag sets one.
+std::uint64_t next_seed() {
+  static std::atomic<std::uint64_t> launches{0};
+  const auto fixed = static_cast<std::uint64_t>(base::config().cuda_simulator_seed);
+  return fixed != 0 ? fixed : ++launches;
+}
+
+DeviceFacts facts_of(int index, const Architecture& architecture) {
   DeviceFacts facts;
   facts.name = {base::DeviceName::Kind::cuda, index};
   facts.kind = DeviceFacts::Kind::simulated;
   facts.title = "simulated GPU";
   facts.memory = std::size_t{1} << 34;
-  facts.major = 9;
+  facts.major = architecture.major;
+  facts.minor = architecture.minor;
   facts.target = codegen::Target::cuda;
-  facts.multiprocessors = Limits::multiprocessors;
+  facts.multiprocessors = multiprocessors;
   facts.cache_bytes = std::size_t{50} << 20;
   facts.cooperates = true;
   return facts;
@@ -60,7 +71,8 @@ DeviceFacts facts_of(int index) {
 
 class Device final : public runtime::Device {
  public:
-  explicit Device(int index) : runtime::Device(facts_of(index)) {}
+  Device(int index, const Architecture& architecture)
+      : runtime::Device(facts_of(index, architecture)), architecture_(architecture) {}
 
   std::shared_ptr<void> allocate(std::size_t bytes) override {
     refuse_while_recording("memory");
@@ -88,7 +100,13 @@ class Device final : public runtime::Device {
     runtime::Device::copy_from(other, to, from, bytes);
   }
 
-  Prepared prepare(const codegen::Text& text, int) override { return prepare_program(text); }
+  Prepared prepare(const codegen::Text& text, int, std::size_t shared_bytes) override {
+    if (const std::size_t most = architecture_.shared_bytes_per_block(); shared_bytes > most) {
+      throw DeviceError(fmt::format("{} needs {} bytes of dynamic shared memory: a block of {} has {}", text.name,
+                                    shared_bytes, architecture_.name, most));
+    }
+    return prepare_program(text);
+  }
 
   void launch(const DeviceLaunch& launch) override {
     if (is_recording()) return record_launch(launch);
@@ -98,20 +116,21 @@ class Device final : public runtime::Device {
     const std::uint64_t max_steps = texts_are_changed() ? 1 << 20 : LaunchShape{}.max_steps;
     std::int64_t items = launch.items;
     void* arguments[] = {launch.parameters.data(), &items};
-    const LaunchShape shape{.blocks = static_cast<unsigned>(launch.blocks),
-                            .threads = static_cast<unsigned>(launch.threads),
-                            .cooperative = launch.cooperative,
-                            .max_steps = max_steps};
-    if (items > 0) simulator::launch(*program, launch.text->name, shape, arguments, pieces);
+    LaunchShape shape = shape_of(launch.threads, launch.shared_bytes);
+    shape.blocks = static_cast<unsigned>(launch.blocks);
+    shape.cooperative = launch.cooperative;
+    shape.max_steps = max_steps;
+    if (items > 0) run(*program, launch.text->name, shape, arguments, pieces);
     if (launch.text->state_bytes > 0) {
-      simulator::launch(*program, launch.text->name + "_finish", {.blocks = 1, .threads = 32, .max_steps = max_steps},
-                        std::span(arguments, 1), pieces);
+      LaunchShape finish = shape_of(32, 0);
+      finish.max_steps = max_steps;
+      run(*program, launch.text->name + "_finish", finish, std::span(arguments, 1), pieces);
     }
     for (const Allocation& piece : pieces) memory_->set_written(piece);
   }
 
-  int max_cooperative_blocks(const codegen::Text&, int threads) override {
-    return static_cast<int>(resident_blocks(static_cast<unsigned>(threads)));
+  int max_cooperative_blocks(const codegen::Text& text, int threads, std::size_t shared_bytes) override {
+    return static_cast<int>(resident_blocks(*program_of(text), shape_of(threads, shared_bytes)));
   }
 
   bool prepare(const MatrixProduct&) override { return true; }
@@ -162,6 +181,24 @@ class Device final : public runtime::Device {
     });
   }
 
+  LaunchShape shape_of(int threads, std::size_t shared_bytes) const {
+    return {.threads = static_cast<unsigned>(threads),
+            .dynamic_shared = shared_bytes,
+            .strict = true,
+            .architecture = &architecture_};
+  }
+
+  /// A report names the seed, so that the run can be repeated.
+  static void run(const Program& program, const std::string& kernel, const LaunchShape& shape,
+                  std::span<void* const> arguments, const std::vector<Allocation>& pieces) {
+    const std::uint64_t seed = next_seed();
+    try {
+      simulator::launch(program, kernel, shape, arguments, pieces, seed);
+    } catch (const DeviceError& error) {
+      throw DeviceError(fmt::format("{} (cuda_simulator_seed={})", error.what(), seed));
+    }
+  }
+
   static Range range_of(const void* begin, std::size_t bytes) {
     return {reinterpret_cast<std::uintptr_t>(begin), bytes};
   }
@@ -198,6 +235,7 @@ class Device final : public runtime::Device {
     return pieces;
   }
 
+  const Architecture& architecture_;
   std::shared_ptr<simulator::DeviceMemory> memory_ = std::make_shared<simulator::DeviceMemory>();
 };
 
@@ -207,8 +245,9 @@ int count() {
 }
 
 runtime::Device& find(int number) {
-  static auto& made = *new MadeDevices<int>;
-  return made.get(number, [&] { return std::make_unique<Device>(number); });
+  static auto& made = *new MadeDevices<std::pair<int, std::string_view>>;
+  const Architecture& architecture = current_architecture();
+  return made.get({number, architecture.name}, [&] { return std::make_unique<Device>(number, architecture); });
 }
 
 std::string remark(int) { return " (simulated)"; }

@@ -66,7 +66,7 @@ class Fiber {
 /// Stacks for the fibers of one block, each with an inaccessible page below it. Later launches reuse them.
 class Stacks {
  public:
-  static constexpr std::size_t size = 64 * 1024;
+  static constexpr std::size_t size = 256 * 1024;
   static constexpr unsigned max_count = 1024;
 
   /// Memory for `count` stacks, at most `max_count`; OutOfMemory if there is none.

@@ -1,5 +1,7 @@
-// Runs kernels of the simulated GPU: the blocks of a grid in an order drawn from a seed, one after another, or all at
-// once if the launch is cooperative.
+// Runs kernels of the simulated GPU. Blocks begin in an order drawn from a seed. Those of a cooperative launch are all
+// resident; of another one as many as the seed says, from one to as many as the GPU holds. Resident blocks take turns
+// at the places where their threads pause: barriers, shuffles, repeated reads of the same address. The seed may starve
+// one of them: it continues only when no other one can.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +24,8 @@ namespace croton::runtime::simulator {
 /// Several threads may launch at once.
 void launch(const Program& program, const std::string& kernel, const LaunchShape& shape,
             std::span<void* const> arguments, const std::vector<Allocation>& memory, std::uint64_t seed = 0);
-/// The number of blocks of `threads` threads without shared memory that run at the same time: the maximum for a
-/// cooperative launch.
-std::size_t resident_blocks(unsigned threads);
+/// The number of blocks of the shape that run at the same time: the maximum for a cooperative launch.
+std::size_t resident_blocks(const Program& program, const LaunchShape& shape);
 
 inline void launch(const Program& program, const std::string& kernel, const LaunchShape& shape,
                    std::span<void* const> arguments, const DeviceMemory& memory, std::uint64_t seed = 0) {

@@ -12,14 +12,31 @@ const char* verb(const Access& access) {
   return access.writes() ? "write" : "read";
 }
 
+std::string describe_missing(const Finding& finding, unsigned own_block, const LaunchShape& shape) {
+  const std::string reader = "thread " + name_of(shape.block(), finding.missing.thread);
+  switch (finding.missing.kind) {
+    case Missing::Kind::warp_barrier:
+      return "no barrier between: shuffles and votes order nothing; use __syncwarp()";
+    case Missing::Kind::fence_after:
+      return fmt::format(
+          "{} has read the value that tells of it, but its reader needs a fence after it (__threadfence)", reader);
+    case Missing::Kind::barrier_after:
+      return fmt::format("only {} has read the value that tells of it, with no barrier after that", reader);
+    case Missing::Kind::order:
+      break;
+  }
+  if (finding.other.block == own_block) return "no barrier between";
+  return shape.strict ? "nothing between that orders them (a fence and then an atomic write there, an atomic read and "
+                        "then a fence here, or a grid barrier)"
+                      : "nothing between that orders them (blocks wait for each other by a fence and an atomic, or a "
+                        "grid barrier)";
+}
+
 std::string describe_race(const Finding& finding, const std::string& what, const std::string& line,
                           const Program& program, bool shared, unsigned own_block, const LaunchShape& shape) {
   std::string other = "thread " + name_of(shape.block(), finding.other.thread);
   if (finding.other.block != own_block) other += " of block " + name_of(shape.grid(), finding.other.block);
-  const char* missing =
-      finding.other.block == own_block
-          ? "no barrier between"
-          : "nothing between that orders them (blocks wait for each other by a fence and an atomic, or a grid barrier)";
+  const std::string missing = describe_missing(finding, own_block, shape);
   return fmt::format("race in {} memory: {}, {}; {} {} there with {}, {}", shared ? "shared" : "global", what, line,
                      other, finding.other_writes ? "wrote" : "read", missing,
                      program.describe_place(finding.other.place));

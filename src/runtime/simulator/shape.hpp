@@ -1,4 +1,4 @@
-// The shape of a launch, and the limits of the simulated GPU.
+// The shape of a launch on a simulated GPU.
 #pragma once
 
 #include <array>
@@ -6,22 +6,9 @@
 #include <cstdint>
 #include <string>
 
-namespace croton::runtime::simulator {
+#include "runtime/simulator/architecture.hpp"
 
-/// The limits of the simulated GPU: those of compute capability 9.0, with few multiprocessors.
-struct Limits {
-  static constexpr unsigned threads_per_block = 1024;
-  static constexpr std::array<unsigned, 3> threads{1024, 1024, 64};
-  static constexpr std::array<unsigned, 3> blocks{2147483647u, 65535, 65535};
-  static constexpr std::size_t shared_bytes_per_block = 227 * 1024;
-  static constexpr std::size_t shared_alignment = 1024;
-  static constexpr std::size_t parameter_bytes = 32764;
-  // The blocks that may run at once, for grid barriers. Few, since each thread has a stack, and a process about 65,000
-  // mappings.
-  static constexpr unsigned multiprocessors = 8;
-  static constexpr unsigned threads_per_multiprocessor = 2048;
-  static constexpr unsigned blocks_per_multiprocessor = 32;
-};
+namespace croton::runtime::simulator {
 
 /// Blocks and threads along x; the other two axes come last, because few kernels use them.
 struct LaunchShape {
@@ -29,6 +16,8 @@ struct LaunchShape {
   unsigned threads = 1;
   std::size_t dynamic_shared = 0;  // bytes of shared memory besides the kernel's own variables
   bool cooperative = false;        // all blocks run at the same time, and may use grid barriers
+  bool strict = false;             // races by the strict order (order.hpp)
+  const Architecture* architecture = &find_architecture(base::SimulatedArchitecture::sm_90);
   std::array<unsigned, 2> more_blocks{1, 1}, more_threads{1, 1};  // along y and z
 
   // After so many steps a thread counts as endless: an iteration of a loop is one, an access 8, a wait 128.

@@ -55,7 +55,8 @@ struct Block::Scope {
 Block* Block::current() { return current_block; }
 
 Block::Block(const Program& program, Program::Entry entry, void** arguments, const LaunchShape& shape,
-             std::byte* shared_memory, AccessChecker* checker, std::uint64_t seed)
+             std::byte* shared_memory, AccessChecker* checker, std::shared_ptr<const Stacks> stacks,
+             unsigned first_stack, std::uint64_t seed)
     : program_(program),
       entry_(entry),
       arguments_(arguments),
@@ -64,15 +65,20 @@ Block::Block(const Program& program, Program::Entry entry, void** arguments, con
       shared_memory_(shared_memory),
       checker_(checker),
       order_(seed),
-      threads_(size_) {
+      threads_(size_),
+      stacks_(std::move(stacks)) {
   for (unsigned i = 0; i < size_; ++i) threads_[i].index = i;
-  // Threads that never wait run in a loop; a checked thread may stop in the middle, so that loop is a fiber.
-  if (is_loop() && !program.is_checked()) return;
-  stacks_ = std::make_unique<Stacks>(is_loop() ? 1 : size_);
+  if (stacks_ == nullptr) return;
   for (unsigned i = 0; i < size_; ++i) {
-    const unsigned number = is_loop() ? 0 : i;
+    const unsigned number = first_stack + (is_loop() ? 0 : i);
     threads_[i].stack = {reinterpret_cast<std::uintptr_t>(stacks_->bottom(number)), stacks_->usable(number)};
   }
+}
+
+// Threads that never wait run in a loop; a checked thread may stop in the middle, so that loop is a fiber.
+unsigned Block::stack_count(const Program& program, unsigned threads) {
+  if (!is_loop(program)) return threads;
+  return program.is_checked() ? 1 : 0;
 }
 
 unsigned Block::axis(unsigned which) const {
@@ -118,7 +124,7 @@ void Block::start_threads() {
   ready_ = order_.numbers(size_);
 }
 
-Block::State Block::advance() {
+Block::State Block::advance(unsigned pauses) {
   const Scope scope(this);
   if (stacks_ == nullptr) {
     run_as_loop();
@@ -133,6 +139,7 @@ Block::State Block::advance() {
     if (finding_) return State::wrong;
     if (only_spins && spinning_.size() == ready_.size()) return State::spinning;
     order_.shuffle(ready_);
+    if (--pauses == 0 && !ready_.empty()) return State::running;
   }
   if (is_loop() || all_wait_for(Wait::exited)) return State::finished;
   return all_wait_for(Wait::grid) ? State::at_grid_barrier : State::wrong;
@@ -245,6 +252,8 @@ void Block::spin(const Access& access) {
   }
   if (++thread.spins % spins_in_a_row != 0) return;
   spinning_.push_back(thread.index);
+  // Waiting is no work: it lasts as long as the other threads do theirs, and if none does any more, that is found.
+  thread.steps -= std::min(thread.steps, spins_in_a_row * (access_steps + turn_steps));
   thread.place = access.place;
   pause();
 }
@@ -313,7 +322,7 @@ void Block::release_warp(unsigned warp) {
   for (unsigned i = first; i < last; ++i) {
     const Thread& leader = threads_[i];
     if (!is_in_warp(leader.wait)) continue;
-    if (is_complete(first, leader)) exchange(first, leader.mask);
+    if (is_complete(first, leader)) exchange(first, leader.mask, leader.wait);
     if (leader.mask == all_lanes) return;
   }
 }
@@ -330,8 +339,11 @@ bool Block::is_complete(unsigned first, const Thread& leader) const {
   return true;
 }
 
-void Block::exchange(unsigned first, unsigned mask) {
-  if (checker_ != nullptr) checker_->order().exchange(first, mask);
+void Block::exchange(unsigned first, unsigned mask, Wait what) {
+  if (checker_ != nullptr) {
+    checker_->order().exchange(first, mask,
+                               what == Wait::warp ? BlockOrder::Exchange::barrier : BlockOrder::Exchange::values);
+  }
   unsigned long long votes = 0;
   for (unsigned lane = 0; lane < warp_size; ++lane) {
     if ((mask >> lane & 1u) != 0 && threads_[first + lane].value != 0) votes |= 1ull << lane;

@@ -1,4 +1,4 @@
-// The threads of one block at a time: fibers that run until they wait for each other, in an order drawn from a seed, so
+// The threads of one resident block: fibers that run until they wait for each other, in an order drawn from a seed, so
 // that the races of a missing barrier do happen.
 #pragma once
 
@@ -41,13 +41,21 @@ class Block {
  public:
   enum class State { running, spinning, finished, at_grid_barrier, wrong };
 
-  /// For blocks of the shape. `checker` (may be null) checks accesses.
+  /// For blocks of the shape, one after another. `checker` (may be null) checks accesses; `stacks` has stack_count()
+  /// stacks from number `first_stack` on, and is null if that is 0.
   Block(const Program& program, Program::Entry entry, void** arguments, const LaunchShape& shape,
-        std::byte* shared_memory, AccessChecker* checker, std::uint64_t seed);
+        std::byte* shared_memory, AccessChecker* checker, std::shared_ptr<const Stacks> stacks, unsigned first_stack,
+        std::uint64_t seed);
+
+  /// Whether the threads of a block cannot wait for anything and so run one after another.
+  static bool is_loop(const Program& program) { return !program.waits() && !program.spins(); }
+  /// How many stacks its threads need.
+  static unsigned stack_count(const Program& program, unsigned threads);
 
   void start(unsigned index);
-  /// Continues until no thread can continue without another block. Once it is `wrong`, the threads are abandoned.
-  State advance();
+  /// Continues until no thread can continue without another block, or until its threads have come to a pause `pauses`
+  /// times (`running`). Once it is `wrong`, the threads are abandoned.
+  State advance(unsigned pauses);
   void leave_grid_barrier();
 
   /// Describes the fault of a block for which advance() returns `wrong`, or that spins or waits for ever.
@@ -81,7 +89,7 @@ class Block {
  private:
   struct Scope;  // makes a block the current one
 
-  bool is_loop() const { return !program_.waits() && !program_.spins(); }
+  bool is_loop() const { return is_loop(program_); }
   void run_as_loop();
   void start_threads();
   void run_ready();
@@ -95,7 +103,7 @@ class Block {
   bool release_barrier();
   void release_warp(unsigned warp);
   bool is_complete(unsigned first, const Thread& leader) const;
-  void exchange(unsigned first, unsigned mask);
+  void exchange(unsigned first, unsigned mask, Wait what);
   bool all_wait_for(Wait wait) const;
 
   std::string describe_wait(const Thread& thread) const;
@@ -114,7 +122,7 @@ class Block {
   std::array<unsigned, 3> coordinates_{};
 
   std::vector<Thread> threads_;
-  std::unique_ptr<Stacks> stacks_;  // none for unchecked loops
+  std::shared_ptr<const Stacks> stacks_;  // none for unchecked loops
   std::vector<unsigned> ready_;
   std::vector<unsigned> spinning_;  // could continue, but let others run first
   Fiber scheduler_;

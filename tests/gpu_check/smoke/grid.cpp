@@ -45,7 +45,7 @@ std::string barrier_rounds(const Machine& machine, bool fully_resident, std::int
   require(context->facts().cooperative_launches, "the device has no cooperative launches");
   const cuda::Kernel kernel = own_kernel(context, barrier_text, "barrier_rounds");
   const unsigned threads = machine.small ? 64 : 256;
-  const int resident = kernel.resident_blocks(threads);
+  const int resident = kernel.resident_blocks(threads, 0);
   const int blocks = machine.small    ? 3
                      : fully_resident ? resident
                                       : std::min(resident, context->facts().multiprocessors);

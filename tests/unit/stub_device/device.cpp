@@ -42,7 +42,7 @@ class Device final : public runtime::Device {
     std::memcpy(host, from, bytes);
   }
 
-  runtime::Prepared prepare(const codegen::Text& text, int) override { return kernels_.prepare(text); }
+  runtime::Prepared prepare(const codegen::Text& text, int, std::size_t) override { return kernels_.prepare(text); }
   void launch(const runtime::DeviceLaunch& launch) override {
     ++launches_;
     for (const runtime::Operand& operand : launch.operands) memory_.check(operand.address, operand.bytes);

@@ -61,8 +61,10 @@ std::vector<SassFunction> parse_sass(std::string_view listing) {
       continue;
     }
     if (functions.empty()) continue;
-    if (line.starts_with("/*") || (line.starts_with(".L_") && line.ends_with(":")))
-      functions.back().lines.push_back({std::string(line), place});
+    // Subroutines within the function, such as those of divisions, have labels like
+    // "$__internal_0_$__cuda_sm20_div_u64:".
+    const bool label = (line.starts_with(".L_") || line.starts_with("$")) && line.ends_with(":");
+    if (line.starts_with("/*") || label) functions.back().lines.push_back({std::string(line), place});
   }
   return functions;
 }

@@ -1,0 +1,192 @@
+// Column kernels on a GPU: reductions along an axis that is not the fast one. A block has `across` packs of neighbouring
+// points; each of the `below` threads under a pack reduces `run` chunks of 16 elements, one after the other, and then
+// they join pairwise in shared memory. `run` is a power of two, so each of these is a whole subtree of the tree of
+// combine.cuh, and the bits are those of one thread. If the elements are `split` into parts, each part is such a block;
+// the last one that finishes joins the states of all parts, in their order.
+namespace ct {
+
+template <class Body>
+struct ColumnPlace {
+  int x, y;                       // of the thread in the block
+  typename Body::Base part, set;  // of the block: its part, and the number of its points' block
+  typename Body::Offset column;   // of the pack
+  int left;                       // points of the pack
+};
+
+template <class Body>
+struct ColumnTeam {
+  typedef typename Body::Base Base;
+  typedef typename Body::Inputs Inputs;
+  static constexpr int vector = Body::vector, across = Body::across, below = Body::threads / Body::across;
+  static constexpr int elements = int(chunk_elements) * Body::run;  // of a thread in a part
+
+  const Body& body;
+  const typename Body::Line& line;
+  ColumnPlace<Body> place;
+  Base point;  // the number of the first point of the pack
+
+  // Joins the states of the first `filled` threads below each other. Every thread gets the result.
+  template <class C, class State>
+  CT_MEMBER Pack<State, vector> total_of_block(State (&joined)[below][across * vector], const Pack<State, vector>& own,
+                                               int filled) const {
+#pragma unroll
+    for (int e = 0; e < vector; ++e) joined[place.y][place.x * vector + e] = own[e];
+    barrier();
+#pragma unroll
+    for (int step = 1; step < below; step *= 2) {
+      if (place.y % (2 * step) == 0 && place.y + step < filled) {
+#pragma unroll
+        for (int e = 0; e < vector; ++e) {
+          State& to = joined[place.y][place.x * vector + e];
+          to = C::join(to, joined[place.y + step][place.x * vector + e]);
+        }
+      }
+      barrier();
+    }
+    Pack<State, vector> all;
+#pragma unroll
+    for (int e = 0; e < vector; ++e) all[e] = joined[0][place.x * vector + e];
+    return all;
+  }
+
+  // The elements [begin, end) of the thread's points, at most `run` chunks.
+  template <class C, class F>
+  CT_MEMBER Pack<typename C::State, vector> chunks(Base begin, Base end, const F& value) const {
+    typedef typename C::State State;
+    ShortCounter<C, Body::run> counter[vector];
+    for (; begin < end; begin += Base(chunk_elements)) {
+      State state[vector];
+#pragma unroll
+      for (int e = 0; e < vector; ++e) state[e] = C::identity();
+      constexpr int loads = 8;  // under way at once
+      for (int half = 0; half < int(chunk_elements); half += loads) {
+        Inputs in[loads];
+#pragma unroll
+        for (int i = 0; i < loads; ++i) {
+          const Base k = begin + Base(half + i);
+          in[i] = body.fetch(line, place.column, k, k < end ? place.left : 0);
+        }
+#pragma unroll
+        for (int i = 0; i < loads; ++i) {
+          const Base k = begin + Base(half + i);
+          if (k < end) {
+#pragma unroll
+            for (int e = 0; e < vector; ++e) {
+              if (e < place.left) state[e] = C::join(state[e], C::lift(value(in[i], e, k), index(k)));
+            }
+          }
+        }
+      }
+#pragma unroll
+      for (int e = 0; e < vector; ++e) counter[e].push(state[e]);
+    }
+    Pack<State, vector> own;
+#pragma unroll
+    for (int e = 0; e < vector; ++e) own[e] = counter[e].total();
+    return own;
+  }
+
+  // The state of the block's part.
+  template <class C, int stage, class F>
+  CT_MEMBER Pack<typename C::State, vector> part(const F& value) const {
+    CT_SHARED typename C::State joined[below][across * vector];
+    const Base first = place.part * Base(elements * below), end = body.length();
+    const Base mine = first + Base(place.y) * Base(elements);
+    const Base stop = mine + Base(elements) < end ? mine + Base(elements) : end;
+    const Base threads = end - first + Base(elements - 1) < Base(elements) * Base(below) ? (end - first + Base(elements - 1)) / Base(elements) : Base(below);
+    const Pack<typename C::State, vector> own = chunks<C>(mine, stop, value);
+    return total_of_block<C>(joined, own, int(threads));
+  }
+
+  template <class C>
+  CT_MEMBER auto finished(const Pack<typename C::State, vector>& state) const {
+    Pack<decltype(C::finish(C::identity())), vector> result;
+#pragma unroll
+    for (int e = 0; e < vector; ++e) result[e] = C::finish(state[e]);
+    return result;
+  }
+
+  template <class C, int stage, class F>
+  CT_MEMBER auto reduce(const F& value) const {
+    return finished<C>(part<C, stage>(value));
+  }
+
+  // ---- of parts ----
+
+  // Stores the state of the block's part at `states`.
+  template <class C, int stage, class F>
+  CT_MEMBER void store_part(typename C::State* states, const F& value) const {
+    const Pack<typename C::State, vector> state = part<C, stage>(value);
+    if (place.y != 0) return;
+#pragma unroll
+    for (int e = 0; e < vector; ++e) {
+      if (e < place.left) states[index(place.part) * body.points() + point + e] = state[e];
+    }
+  }
+
+  // Whether all other parts of these points have been stored; true for one block. The counter is 0 again afterwards.
+  CT_MEMBER bool is_last(unsigned int* counters) const {
+    CT_SHARED unsigned int before;
+    barrier();
+    if (thread_index() == 0) {
+      // The first fence publishes the states of the whole block, the second one makes those of other blocks visible.
+      memory_fence();
+      before = atomic_add(counters + place.set, 1u);
+      memory_fence();
+      if (before == (unsigned int)body.parts() - 1u) counters[place.set] = 0u;
+    }
+    barrier();
+    return before == (unsigned int)body.parts() - 1u;
+  }
+
+  template <class C, int stage>
+  CT_MEMBER auto total(const typename C::State* states) const {
+    typedef typename C::State State;
+    CT_SHARED State joined[below][across * vector];
+    const int parts = int(body.parts());
+    int each = 1;
+    while (each * below < parts) each *= 2;
+    ShortCounter<C, int(most_column_parts) / below + 1> counter[vector];
+    for (int part = place.y * each; part < parts && part < (place.y + 1) * each; ++part) {
+#pragma unroll
+      for (int e = 0; e < vector; ++e)
+        counter[e].push(e < place.left ? states[index(part) * body.points() + point + e] : C::identity());
+    }
+    Pack<State, vector> own;
+#pragma unroll
+    for (int e = 0; e < vector; ++e) own[e] = counter[e].total();
+    return finished<C>(total_of_block<C>(joined, own, (parts + each - 1) / each));
+  }
+
+  // Calls `store` for each element along the reduced axis.
+  template <class F>
+  CT_MEMBER void each(const F& store) const {
+    for (Base k = Base(place.y); k < body.length(); k += Base(below)) store(body.fetch(line, place.column, k, place.left), k);
+  }
+
+  CT_MEMBER bool leads() const { return place.y == 0; }
+};
+
+template <class Body>
+CT_DEVICE void column_packs(const Body& body, index) {
+  typedef typename Body::Base Base;
+  typedef typename Body::Offset Offset;
+  constexpr int columns = Body::across * Body::vector;
+  const int x = int(thread_index()) % Body::across, y = int(thread_index()) / Body::across;
+  const Base block = Base(block_index()), rest = body.band(block), tile = block - rest * body.tiles_of_line();
+  Base row = rest, part = 0;
+  if constexpr (Body::split) {
+    row = body.row_of(rest);
+    part = rest - row * body.parts();
+  }
+  const Base first = tile * Base(columns);
+  const Base begin = sizeof(Base) == sizeof(Offset) ? Base(0) : first;
+  const Base left = body.width() - first - Base(x * Body::vector);
+  const int here = left >= Base(Body::vector) ? Body::vector : left > 0 ? int(left) : 0;
+  const Offset column = Offset(first - begin) + Offset(x * Body::vector);
+  const typename Body::Line line = body.line(row, begin);
+  const ColumnPlace<Body> place{x, y, part, row * body.tiles_of_line() + tile, column, here};
+  body.point(ColumnTeam<Body>{body, line, place, row * body.width() + first + Base(x * Body::vector)}, line, column, here);
+}
+
+}  // namespace ct

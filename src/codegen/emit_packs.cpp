@@ -1,0 +1,231 @@
+// The bodies of pointwise kernels for a GPU (codegen_templates/pointwise.cuh). A line is all points along the fast
+// axis. `Line` has the addresses of its first elements, `fetch` loads a pack of each operand, and `use` computes and
+// stores the results of the pack.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/emitter.hpp"
+#include "codegen/spelling.hpp"
+
+namespace croton::codegen {
+
+bool Emitter::is_fetched(std::size_t a) const {
+  if (analysis_.accesses[a].written || !has_line(a)) return false;
+  if (kernel_.family == Family::row && along_line(a) == StrideClass::none) return false;  // once for each row
+  if (kernel_.family == Family::column && !moves_inside(a)) return false;
+  return !is_conditional(a);
+}
+
+bool Emitter::is_conditional(std::size_t a) const {
+  return std::ranges::any_of(analysis_.load_access, [&](const auto& load) {
+    return load.second == a && body_.op(load.first).is(expr::Core::load_if);
+  });
+}
+
+bool Emitter::moves_inside(std::size_t a) const {
+  for (std::size_t m = variant_.parallel.size(); m < axes_.size(); ++m) {
+    if (variant_.strides[a][m] != StrideClass::none) return true;
+  }
+  return false;
+}
+
+bool Emitter::is_fixed(std::size_t a) const {
+  return kernel_.family == Family::column && !analysis_.accesses[a].written && has_line(a) && !moves_inside(a) &&
+         along_line(a) != StrideClass::none && !is_conditional(a);
+}
+
+std::vector<std::size_t> Emitter::divided_axes() const {
+  std::vector<std::size_t> axes;
+  for (std::size_t m = 1; m < axes_.size(); ++m) {
+    if (m < fast_axis() || m > fast_axis() + 1) axes.push_back(m);
+  }
+  return axes;
+}
+
+void Emitter::element_index() {
+  const std::size_t fast = fast_axis();
+  line(fmt::format("const Offset i{} = column + Offset(e);", fast));
+  line(fmt::format("(void)i{};", fast));
+  if (!axes_.empty() && analysis_.explicit_axes[axes_[fast]->axes[0]])
+    line(fmt::format("const ct::index at{0} = ct::index(line.i{0}) + i{0};", fast));
+}
+
+void Emitter::inner_position(const std::string& position) {
+  const std::size_t first = variant_.parallel.size();
+  std::string rest = position;
+  for (std::size_t m = axes_.size(); m-- > first;) {
+    if (m == first) {
+      line(fmt::format("const Base i{} = {};", m, rest));
+    } else {
+      line(fmt::format("const Base q{0} = p.d{0}.divide({1}), i{0} = {1} - q{0} * Base(p.n{0});", m, rest));
+      rest = fmt::format("q{}", m);
+    }
+    line(fmt::format("(void)i{};", m));
+    if (analysis_.explicit_axes[axes_[m]->axes[0]]) line(fmt::format("const ct::index at{0} = i{0};", m));
+  }
+}
+
+std::string Emitter::pack_address(std::size_t a) const {
+  std::string text = fmt::format("line.q{}", a);
+  if (kernel_.family == Family::column) {
+    for (std::size_t m = variant_.parallel.size(); m < axes_.size(); ++m) {
+      if (variant_.strides[a][m] != StrideClass::none)
+        text += fmt::format(" + i{} * Base(p.s{}_{})", m, stride_owner(a), m);
+    }
+  }
+  return text;
+}
+
+std::string Emitter::pack_load(std::size_t a) const {
+  const std::string from = pack_address(a);
+  const bool row = kernel_.family == Family::row;
+  switch (along_line(a)) {
+    case StrideClass::none:
+      return fmt::format("left > 0 ? {} : {}{{}}", element_of(from, "0"), stored_type(dtype_of(a)));
+    case StrideClass::unit:
+      return is_aligned() ? fmt::format("ct::load_pack<vector{}>({} + column, left)", row ? ", whole" : "", from)
+                          : fmt::format("ct::gather_pack<vector>({} + column, Offset(1), left)", from);
+    case StrideClass::any:
+      break;
+  }
+  return fmt::format("ct::gather_pack<vector>({0} + column * {1}, {1}, left)", from,
+                     fmt::format("Offset(p.s{}_{})", stride_owner(a), fast_axis()));
+}
+
+void Emitter::emit_packs() {
+  pack_constants();
+  pack_line();
+  pack_inputs();
+  pack_use();
+}
+
+/// The numbers of the schedule, and the sizes that the template asks for.
+void Emitter::pack_constants() {
+  const bool flat = axes_.size() <= 1;
+  line(fmt::format("typedef {} Base;", schedule_.index == IndexWidth::narrow ? "int" : "ct::index"), "of positions");
+  line(fmt::format("typedef {} Offset;", schedule_.index == IndexWidth::wide ? "ct::index" : "int"),
+       "from the first element of a line");
+  line(fmt::format("static constexpr int threads = {}, across = {}, vector = {}, items = {};", schedule_.threads,
+                   schedule_.across, schedule_.vector, schedule_.items));
+  line(fmt::format("static constexpr bool flat = {}, down = {}, is_short = {};", flat, schedule_.down,
+                   schedule_.is_short));
+  line(fmt::format("CT_MEMBER Base width() const {{ return {}; }}",
+                   axes_.empty() ? "1" : fmt::format("Base(p.n{})", axes_.size() - 1)));
+  line(fmt::format("CT_MEMBER Base lines() const {{ return {}; }}", flat ? "1" : "Base(p.lines)"));
+  if (flat) return;
+  line("CT_MEMBER Base tiles_of_line() const { return Base(p.tiles); }");
+  line("CT_MEMBER Base band(Base tile) const { return p.by_tiles.divide(tile); }");
+}
+
+void Emitter::pack_line() {
+  const std::size_t fast = fast_axis(), outer = axes_.empty() ? 0 : fast + 1;
+  std::vector<std::string> members, values;
+  const auto add = [&](const std::string& member, const std::string& value) {
+    members.push_back(member);
+    values.push_back(value);
+  };
+  for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
+    if (!has_line(a)) continue;
+    std::string sum;
+    for (std::size_t m = 0; m < outer; ++m) {
+      if (variant_.strides[a][m] == StrideClass::none) continue;
+      const std::string at = m == fast ? "first" : fmt::format("i{}", m);
+      sum += " + " + at;
+      if (variant_.strides[a][m] == StrideClass::any) sum += fmt::format(" * Base(p.s{}_{})", stride_owner(a), m);
+    }
+    add(fmt::format("{}{}* q{}", analysis_.accesses[a].written ? "" : "const ", stored_type(dtype_of(a)), a),
+        sum.empty()
+            ? fmt::format("p.p{}", a)
+            : fmt::format("p.p{} + {}", a, sum.find(' ', 3) == sum.npos ? sum.substr(3) : "(" + sum.substr(3) + ")"));
+  }
+  for (std::size_t m = 0; m < outer; ++m) {
+    if (!analysis_.explicit_axes[axes_[m]->axes[0]]) continue;
+    add(fmt::format("Base i{}", m), m == fast ? "first" : fmt::format("i{}", m));
+  }
+  line("struct Line {");
+  for (const std::string& member : members) line("  " + member + ";");
+  line("};");
+  line("CT_MEMBER Line line(Base row, Base first) const {");
+  block([&] {
+    line("(void)row, (void)first;");
+    std::string position = "row";
+    for (std::size_t m = fast; m-- > 0;) {
+      if (m == 0) {
+        line(fmt::format("const Base i0 = {};", position));
+      } else {
+        line(fmt::format("const Base q{0} = p.d{0}.divide({1}), i{0} = {1} - q{0} * Base(p.n{0});", m, position));
+        position = fmt::format("q{}", m);
+      }
+    }
+    std::string list;
+    for (const std::string& value : values) list += (list.empty() ? "" : ", ") + value;
+    line(fmt::format("return Line{{{}}};", list));
+  });
+  line("}");
+}
+
+void Emitter::pack_inputs() {
+  line("struct Inputs {");
+  for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
+    if (!is_fetched(a)) continue;
+    const std::string_view type = stored_type(dtype_of(a));
+    line(along_line(a) == StrideClass::none ? fmt::format("  {} l{};", type, a)
+                                            : fmt::format("  ct::Pack<{}, vector> l{};", type, a));
+  }
+  line("};");
+  const bool column = kernel_.family == Family::column;
+  line(fmt::format("CT_MEMBER Inputs fetch(const Line& line, Offset column, {}int left) const {{",
+                   column ? "Base k, " : ""));
+  block([&] {
+    line("(void)line, (void)column, (void)left;");
+    if (column) {
+      line("(void)k;");
+      inner_position("k");
+    }
+    line("Inputs in;");
+    for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
+      if (is_fetched(a)) line(fmt::format("in.l{} = {};", a, pack_load(a)));
+    }
+    line("return in;");
+  });
+  line("}");
+}
+
+void Emitter::pack_use() {
+  const std::size_t fast = axes_.empty() ? 0 : axes_.size() - 1;
+  line("CT_MEMBER void use(const Line& line, Offset column, int left, const Inputs& in) const {");
+  block([&] {
+    line("(void)line, (void)column, (void)in;");
+    for (std::size_t m = 0; m < fast; ++m) {
+      if (analysis_.explicit_axes[axes_[m]->axes[0]]) line(fmt::format("const ct::index at{0} = line.i{0};", m));
+    }
+    // Without inner axes everything runs once per point, and a point is one element.
+    pack_elements(false);
+  });
+  line("}");
+}
+
+void Emitter::pack_elements(bool elements) {
+  std::vector<std::size_t> packed;  // stores
+  for (std::size_t s = 0; s < kernel_.stores.size(); ++s) {
+    const std::size_t a = analysis_.store_access(s);
+    if (by_element(kernel_.stores[s]) == elements && has_line(a) && along_line(a) == StrideClass::unit)
+      packed.push_back(a);
+  }
+  for (const std::size_t a : packed) line(fmt::format("ct::Pack<{}, vector> o{};", stored_type(dtype_of(a)), a));
+  line("#pragma unroll");
+  line("for (int e = 0; e < vector; ++e) {");
+  block([&] {
+    line("if (e >= left) break;");
+    element_index();
+    stores_and_checks(elements);
+  });
+  line("}");
+  const std::string_view how = !is_aligned()                   ? "scatter_pack"
+                               : kernel_.family == Family::row ? "store_pack<whole>"
+                                                               : "store_pack";
+  for (const std::size_t a : packed) line(fmt::format("ct::{}({} + column, o{}, left);", how, pack_address(a), a));
+}
+
+}  // namespace croton::codegen

@@ -1,0 +1,42 @@
+#include "codegen/index_width.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace croton::codegen {
+namespace {
+
+constexpr std::int64_t limit_of_int = std::int64_t{1} << 31;
+// Lines that a block may have beyond the last one.
+constexpr std::int64_t more_lines = 1 << 16;
+
+/// total + |stride| * count, or the largest number if that is larger.
+std::int64_t reach(std::int64_t total, std::int64_t stride, std::int64_t count) {
+  std::int64_t step = 0;
+  if (__builtin_mul_overflow(std::abs(stride), count, &step) || __builtin_add_overflow(total, step, &total))
+    return INT64_MAX;
+  return total;
+}
+
+}  // namespace
+
+IndexWidth choose_index_width(const Analysis& analysis, const Launch& launch, std::size_t fast, std::int64_t columns) {
+  const std::size_t axes = launch.sizes.size();
+  std::int64_t span = 1, of_block = 1;
+  for (std::size_t m = 0; m < axes; ++m) {
+    if (m != fast) span = reach(0, span, std::max<std::int64_t>(1, launch.sizes[m]));
+  }
+  span = std::max(reach(span, 1, more_lines), reach(axes == 0 ? 1 : launch.sizes[fast], 1, columns));
+  for (std::size_t a = 0; a < analysis.accesses.size(); ++a) {
+    if (!analysis.accesses[a].affine || axes == 0) continue;
+    std::int64_t own = 0;
+    for (std::size_t m = 0; m < axes; ++m)
+      own = reach(own, launch.strides[a][m], launch.sizes[m] + (m == fast ? columns : 0));
+    span = std::max(span, own);
+    of_block = std::max(of_block, reach(0, launch.strides[a][fast], columns));
+  }
+  if (span < limit_of_int) return IndexWidth::narrow;
+  return of_block < limit_of_int ? IndexWidth::based : IndexWidth::wide;
+}
+
+}  // namespace croton::codegen

@@ -1,0 +1,69 @@
+#include "runtime/bound/launch_traffic.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace croton::runtime {
+namespace {
+
+/// Per access, how many loops over the inner axes read it: each reduction is one, and all stores together are one.
+std::vector<int> loops_of_accesses(const codegen::Analysis& analysis) {
+  const expr::Arena& body = analysis.kernel.body;
+  std::vector<int> loops(analysis.accesses.size(), 0);
+  const auto add_loop = [&](std::vector<NodeId> pending) {
+    std::vector<bool> seen(body.size(), false), read(loops.size(), false);
+    while (!pending.empty()) {
+      const NodeId id = pending.back();
+      pending.pop_back();
+      if (seen[id] || !analysis.inner[id]) continue;
+      seen[id] = true;
+      if (const auto load = analysis.load_access.find(id); load != analysis.load_access.end())
+        read[load->second] = true;
+      pending.insert(pending.end(), body.inputs(id).begin(), body.inputs(id).end());
+    }
+    for (std::size_t a = 0; a < loops.size(); ++a) loops[a] += read[a] ? 1 : 0;
+  };
+  for (const kernel::Stage& stage : analysis.kernel.stages) add_loop({stage.value});
+  std::vector<NodeId> stored;
+  for (const kernel::Store& store : analysis.kernel.stores) stored.push_back(store.value);
+  add_loop(stored);
+  return loops;
+}
+
+/// The number of different elements that an access touches along the merged axes from `first` on. One whose index is
+/// not affine may touch another element at each point.
+std::int64_t elements_of(const codegen::Analysis& analysis, const codegen::Launch& launch, std::size_t access,
+                         std::size_t first) {
+  std::int64_t count = 1;
+  for (std::size_t m = first; m < launch.sizes.size(); ++m) {
+    if (!analysis.accesses[access].affine || launch.strides[access][m] != 0) count *= launch.sizes[m];
+  }
+  return count;
+}
+
+}  // namespace
+
+std::vector<KernelOperand> traffic_of(const BoundKernel& kernel, const Memory& memory) {
+  const codegen::Analysis& analysis = *kernel.analysis;
+  const std::size_t inner = kernel.launch.variant.parallel.size();
+  const std::vector<int> loops = loops_of_accesses(analysis);
+  std::vector<KernelOperand> operands(analysis.kernel.operands.size());
+  for (std::size_t i = 0; i < operands.size(); ++i) operands[i].written = analysis.kernel.operands[i].written;
+  for (std::size_t a = 0; a < analysis.accesses.size(); ++a) {
+    KernelOperand& to = operands[analysis.accesses[a].operand];
+    to.bytes += elements_of(analysis, kernel.launch, a, 0);
+    to.point_bytes += elements_of(analysis, kernel.launch, a, inner);
+    to.passes = std::max(to.passes, loops[a]);
+  }
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const std::vector<std::int64_t>& shape = memory.layouts[kernel.operands[i]].shape;
+    const std::int64_t all = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+    const auto size = static_cast<std::int64_t>(size_of(analysis.kernel.operands[i].dtype));
+    operands[i].bytes = std::min(operands[i].bytes, all) * size;  // several accesses may touch the same elements
+    operands[i].point_bytes = std::min(operands[i].point_bytes, all) * size;
+  }
+  return operands;
+}
+
+}  // namespace croton::runtime

@@ -1,0 +1,64 @@
+#include "runtime/cuda/inspect/occupancy.hpp"
+
+#include <croton/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/rounding.hpp"
+
+namespace croton::runtime::cuda {
+namespace {
+
+constexpr int kilobyte = 1024;
+constexpr std::array<MultiprocessorLimits, 7> all_limits{{{"sm_75", 32, 16, 64 * kilobyte},
+                                                          {"sm_80", 64, 32, 164 * kilobyte},
+                                                          {"sm_86", 48, 16, 100 * kilobyte},
+                                                          {"sm_89", 48, 24, 100 * kilobyte},
+                                                          {"sm_90", 64, 32, 228 * kilobyte},
+                                                          {"sm_100", 64, 32, 228 * kilobyte},
+                                                          {"sm_120", 48, 24, 100 * kilobyte}}};
+
+// The same for all of these: registers of a multiprocessor, and the units in which they and shared memory are given
+// out.
+constexpr std::int64_t all_registers = 65536, registers_unit = 256, warps_unit = 4, lanes = 32, shared_unit = 128;
+
+}  // namespace
+
+MultiprocessorLimits limits_of(std::string_view architecture) {
+  const std::size_t end = architecture.find_last_of("0123456789");
+  const std::string_view number = architecture.substr(0, end == architecture.npos ? 0 : end + 1);
+  const auto* at = std::ranges::find(all_limits, number, &MultiprocessorLimits::architecture);
+  if (at != all_limits.end()) return *at;
+  std::string known;
+  for (const MultiprocessorLimits& limits : all_limits)
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", limits.architecture);
+  throw ValueError(
+      fmt::format("the limits of a multiprocessor of '{}' are not known; those of {} are", architecture, known));
+}
+
+Occupancy occupancy_of(const BlockResources& block, std::string_view architecture) {
+  const MultiprocessorLimits limits = limits_of(architecture);
+  const std::int64_t warps = std::max<std::int64_t>(1, base::ceil_div(block.threads, lanes));
+  const std::int64_t of_warp = base::round_up(std::max<std::int64_t>(1, block.registers) * lanes, registers_unit);
+  const std::int64_t warps_by_registers = all_registers / of_warp / warps_unit * warps_unit;
+  // Since compute capability 8.0 the system takes a kilobyte for each block.
+  const std::int64_t reserved = limits.architecture == "sm_75" ? 0 : kilobyte;
+  const std::int64_t shared = base::round_up(block.shared_bytes + reserved, shared_unit);
+  struct Limit {
+    std::string_view name;
+    std::int64_t blocks;
+  };
+  const std::array<Limit, 4> by{{{"threads", limits.warps / warps},
+                                 {"blocks", limits.blocks},
+                                 {"registers", warps_by_registers / warps},
+                                 {"shared memory", shared == 0 ? limits.blocks : limits.shared_bytes / shared}}};
+  const Limit least = *std::ranges::min_element(by, {}, &Limit::blocks);
+  return {least.blocks, least.blocks * warps, static_cast<double>(least.blocks * warps) / limits.warps, least.name};
+}
+
+}  // namespace croton::runtime::cuda

@@ -1,0 +1,265 @@
+#include "shown_kernels.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "builder/node.hpp"
+#include "expr/print.hpp"
+#include "plan/loop_form.hpp"
+#include "runtime/bound/dump_kernels.hpp"
+#include "runtime/bound/launch_traffic.hpp"
+#include "runtime/bound/product_launch.hpp"
+#include "runtime/bound/routine_launch.hpp"
+#include "runtime/devices.hpp"
+#include "runtime/loops/native_loop.hpp"
+
+namespace croton {
+
+using builder::describe;
+
+namespace {
+
+bool is_cuda(std::string_view target) { return target == "cuda" || target.starts_with("cuda:"); }
+
+/// The kernels of a step with the sizes of a call: none for work that is not by generated kernels.
+void show_step(const runtime::Executable& executable, const plan::Step& step, const runtime::SizedPlan& sized,
+               std::vector<runtime::BoundKernel>& kernels) {
+  const fuse::Call& call = executable.call_of(step);
+  const int generated = call.is<fuse::ProductCall>() ? runtime::choose_generated(executable, step, sized.sizes) : -1;
+  if (call.is<fuse::KernelCall>() || generated >= 0)
+    kernels.push_back(runtime::bind_kernel(executable, step, generated, sized.sizes, sized.memory));
+}
+
+/// The kernels of one launch, for the sizes of a call or for example sizes.
+std::vector<runtime::BoundKernel> show_launch(const runtime::Executable& executable, const plan::Launch& launch,
+                                              const runtime::SizedPlan* sized, bool small) {
+  std::vector<runtime::BoundKernel> kernels;
+  for (const plan::StepId s : launch.steps()) {
+    const plan::Step& step = executable.plan.steps[s];
+    if (sized != nullptr) {
+      show_step(executable, step, *sized, kernels);
+      continue;
+    }
+    const auto* kernel = std::get_if<fuse::KernelCall>(&executable.call_of(step).work);
+    if (kernel == nullptr) continue;
+    const codegen::Analysis& analysis = *executable.analyses[step.call].front();
+    std::vector<std::int64_t> extents = codegen::default_extents(analysis, small);
+    codegen::Launch sizes = codegen::default_launch(analysis, extents);
+    kernels.push_back({kernel, &analysis, {}, std::move(extents), std::move(sizes)});
+  }
+  return kernels;
+}
+
+std::int64_t inner_count(const codegen::Launch& launch) {
+  const auto parallel = static_cast<std::ptrdiff_t>(launch.variant.parallel.size());
+  return std::accumulate(launch.sizes.begin() + parallel, launch.sizes.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+/// Sets the numbers and the text of the launch of one text's kernels.
+void describe_launch(std::span<const runtime::BoundKernel> kernels, const codegen::Text& code, KernelInfo& info) {
+  const codegen::Schedule& schedule = kernels[0].schedule;
+  std::string sizes;
+  for (const runtime::BoundKernel& kernel : kernels) {
+    sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", fmt::join(kernel.launch.sizes, " x "));
+    info.items += codegen::group_tiles(kernel.launch);
+    info.points += codegen::point_count(kernel.launch);
+    info.length = std::max(info.length, inner_count(kernel.launch));
+  }
+  if (sizes.empty()) sizes = "one element";
+  if (is_cuda(info.target)) {
+    info.items = runtime::gpu_items(kernels);
+    info.blocks = runtime::gpu_blocks(kernels);
+    info.threads = schedule.threads;
+    info.launches = code.state_bytes > 0 ? 2 : 1;
+    info.launch = fmt::format("{}: {} blocks of {} threads", sizes, info.blocks, info.threads);
+    return;
+  }
+  const codegen::Work work = kernels.size() > 1 ? codegen::group_work(info.items, schedule)
+                                                : codegen::cpu_work(*kernels[0].analysis, kernels[0].launch, schedule);
+  info.items = work.items;
+  info.launches = 1;
+  info.launch = fmt::format("{}: {} work items, at least {} a thread", sizes, work.items, work.grain);
+}
+
+void dump_small(const runtime::Executable& executable, const plan::Launch& launch,
+                const std::vector<runtime::BoundKernel>& shown, const std::string& architecture,
+                std::string_view overrides) {
+  // Dumped programs use at most a million elements, if the text is the same for these sizes.
+  std::vector<runtime::BoundKernel> small = show_launch(executable, launch, nullptr, true);
+  runtime::schedule_kernels(small, {}, overrides);
+  const bool same = std::ranges::equal(small, shown, [](const auto& a, const auto& b) {
+    return a.launch.variant == b.launch.variant && a.schedule == b.schedule;
+  });
+  runtime::dump_kernels(same ? small : shown, codegen::Target::cuda, architecture);
+}
+
+expr::Place place_of(const runtime::Executable& executable, const plan::Launch& launch) {
+  return executable.call_of(executable.plan.steps[launch.first_step]).place;
+}
+
+std::int64_t element_count(const codegen::Layout& layout) {
+  return std::accumulate(layout.shape.begin(), layout.shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+/// Sets the numbers and the text of the launches of a routine: the largest launch, and the memory of its operands.
+void describe_routine(const runtime::Executable& executable, const plan::Step& step, const runtime::SizedPlan& sized,
+                      const codegen::Schedule& schedule, KernelInfo& info) {
+  const std::int64_t elements = std::max<std::int64_t>(1, element_count(sized.memory.layouts[step.writes[0]]));
+  double passes = 0;
+  for (const expr::RoutinePhase& phase : runtime::routine_work(executable, step, sized.memory).phases) {
+    if (phase.items == 0) continue;
+    ++info.launches;
+    info.items = std::max(info.items, phase.items);
+    info.length = std::max(info.length, phase.cost);
+    const double walked = static_cast<double>(phase.items) * static_cast<double>(phase.cost);
+    passes += std::min(1.0, walked / static_cast<double>(elements));
+  }
+  info.points = info.items;
+  const bool cuda = is_cuda(info.target);
+  if (cuda) {
+    info.blocks = codegen::thread_blocks(info.items, schedule);
+    info.threads = schedule.threads;
+  }
+  info.launch = fmt::format("{} launches of at most {} items{}", info.launches, info.items,
+                            cuda ? fmt::format(": {} blocks of {} threads", info.blocks, info.threads) : "");
+  const auto add = [&](plan::BufferId b, bool written) {
+    const bool workspace = executable.plan.buffers[b].role == plan::Buffer::Role::workspace;
+    const std::size_t size =
+        workspace ? 1 : size_of(executable.program.graph.arena.type(executable.plan.buffers[b].node).dtype);
+    const std::int64_t bytes = element_count(sized.memory.layouts[b]) * static_cast<std::int64_t>(size);
+    info.operands.push_back({.bytes = bytes,
+                             .point_bytes = bytes,
+                             .passes = std::max(1, static_cast<int>(std::lround(passes))),
+                             .written = written});
+  };
+  for (const plan::BufferId b : step.reads) add(b, false);
+  add(step.writes[0], true);
+  if (step.workspace != plan::no_buffer) add(step.workspace, true);
+}
+
+KernelInfo show_routine(const runtime::Executable& executable, const plan::Step& step, const std::string& where,
+                        const detail::ShowOptions& options) {
+  const codegen::Target to = is_cuda(where) ? codegen::Target::cuda : codegen::Target::cpu;
+  const codegen::RoutinePart part = runtime::routine_part(executable, step);
+  const auto emit = [&](codegen::Target language) { return codegen::emit_routine(part, language); };
+  const codegen::Text text = emit(to);
+  if (is_cuda(where)) runtime::dump_text(emit, where.substr(5));
+  const expr::Origin& origin = executable.call_of(step).as<fuse::RoutineCall>().origin;
+  KernelInfo info;
+  info.name = text.name;
+  info.source = text.code;
+  info.unit = codegen::prelude(to) + text.code;
+  info.expression = part.comment.front() + "\n";
+  info.lines = {fmt::format("{}{}{}", describe(origin.where), origin.name.empty() ? "" : " ", origin.name)};
+  info.target = where;
+  info.digest = text.digest;
+  const codegen::Schedule chosen = codegen::choose_schedule(kernel::Family::pointwise, {}, options.schedule, text.name);
+  info.schedule = codegen::print(chosen, kernel::Family::row);
+  info.launch = "a fixed sequence of launches, which depends on its sizes";
+  if (options.sized != nullptr) describe_routine(executable, step, *options.sized, chosen, info);
+  return info;
+}
+
+KernelInfo show_loop(const runtime::Executable& executable, const plan::Step& step, const std::string& where,
+                     std::string_view schedule) {
+  const codegen::Target to = is_cuda(where) ? codegen::Target::cuda : codegen::Target::cpu;
+  const fuse::LoopCall& call = executable.call_of(step).as<fuse::LoopCall>();
+  const auto& body = executable.bodies[step.call].front();
+  const auto emit = [&](codegen::Target language) { return runtime::NativeLoop::show(body, call, language); };
+  const codegen::Text text = emit(to);
+  if (is_cuda(where)) runtime::dump_text(emit, where.substr(5));
+  KernelInfo info;
+  info.name = text.name;
+  info.source = text.code;
+  info.unit = codegen::prelude(to) + text.code;
+  info.expression = expr::print(body->program.graph);
+  info.lines = {
+      fmt::format("{}{}{}", describe(call.origin.where), call.origin.name.empty() ? "" : " ", call.origin.name)};
+  info.target = where;
+  info.digest = text.digest;
+  const codegen::Schedule chosen = codegen::choose_schedule(kernel::Family::row, {}, schedule, text.name);
+  info.schedule = fmt::format("{} meeting={}", codegen::print(chosen, kernel::Family::row), chosen.meeting);
+  info.launch =
+      "all steps in one launch; independent rows are divided among threads or blocks; on a GPU all blocks work "
+      "together if a step is long (a cooperative launch, with another text)";
+  return info;
+}
+
+/// The kernels of one launch that is neither a routine nor a loop: one for each text.
+void show_texts(std::span<const runtime::BoundKernel> kernels, const std::string& where,
+                const detail::ShowOptions& options, std::vector<KernelInfo>& result) {
+  const codegen::Target to = is_cuda(where) ? codegen::Target::cuda : codegen::Target::cpu;
+  std::vector<std::size_t> count;
+  std::size_t next = 0;
+  for (const codegen::Text& text : runtime::emit_launch(kernels, to, count)) {
+    const std::span<const runtime::BoundKernel> own = kernels.first(count[next++]);
+    kernels = kernels.subspan(own.size());
+    KernelInfo info;
+    info.name = text.name;
+    info.source = text.code;
+    info.unit = codegen::prelude(to) + text.code;
+    info.target = where;
+    info.digest = text.digest;
+    for (const runtime::BoundKernel& kernel : own) {
+      info.expression += kernel::print(*kernel.call->kernel);
+      for (const expr::Origin& origin : kernel.call->origins)
+        info.lines.push_back(
+            fmt::format("{}{}{}", describe(origin.where), origin.name.empty() ? "" : " ", origin.name));
+      if (options.sized == nullptr) continue;
+      const std::vector<KernelOperand> operands = runtime::traffic_of(kernel, options.sized->memory);
+      info.operands.insert(info.operands.end(), operands.begin(), operands.end());
+    }
+    const kernel::Family family = is_cuda(where) ? own[0].analysis->kernel.family : kernel::Family::row;
+    info.schedule = codegen::print(own[0].schedule, family);
+    describe_launch(own, text, info);
+    result.push_back(std::move(info));
+  }
+}
+
+}  // namespace
+
+std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executable, const ShowOptions& options) {
+  const std::string& target = options.target;
+  if (!target.empty() && target != "cpu" && !is_cuda(target))
+    throw ValueError(fmt::format("kernels(\"{}\"): targets are cpu and cuda:sm_XX, such as cuda:sm_90", target));
+  std::vector<KernelInfo> result;
+  for (const plan::Launch& launch : executable.plan.launches) {
+    const std::string where = target.empty()
+                                  ? runtime::target_of(place_of(executable, launch), options.gpus)
+                                  : (target == "cuda" ? fmt::format("cuda:{}", codegen::default_architecture) : target);
+    const plan::Step& first = executable.plan.steps[launch.first_step];
+    const auto& bodies = executable.bodies[first.call];
+    if (executable.call_of(first).is<fuse::LoopCall>() &&
+        plan::why_by_steps(bodies[0]->program, bodies[0]->plan).empty()) {
+      result.push_back(show_loop(executable, first, where, options.schedule));
+      continue;
+    }
+    if (!bodies.empty()) {
+      ShowOptions inside = options;
+      inside.sized = nullptr;
+      for (const auto& body : bodies) {
+        for (KernelInfo& kernel : show_kernels(*body, inside)) result.push_back(std::move(kernel));
+      }
+      continue;
+    }
+    if (executable.call_of(first).is<fuse::RoutineCall>()) {
+      result.push_back(show_routine(executable, first, where, options));
+      continue;
+    }
+    std::vector<runtime::BoundKernel> kernels = show_launch(executable, launch, options.sized, false);
+    if (kernels.empty()) continue;
+    runtime::schedule_kernels(kernels, {}, options.schedule);
+    if (is_cuda(where)) dump_small(executable, launch, kernels, where.substr(5), options.schedule);
+    show_texts(kernels, where, options, result);
+  }
+  return result;
+}
+
+}  // namespace croton

@@ -1,0 +1,113 @@
+#include "figures.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/index.hpp"
+#include "runtime/cuda/inspect/facts.hpp"
+#include "runtime/cuda/inspect/nvdisasm.hpp"
+#include "runtime/cuda/libraries/nvrtc.hpp"
+
+namespace croton::kernel_table {
+
+namespace cuda = runtime::cuda;
+
+const Compiler::Result& Compiler::compile(const KernelInfo& kernel) {
+  auto [at, is_new] = results_.try_emplace({kernel.digest, kernel.target});
+  Result& result = at->second;
+  if (!is_new) return result;
+  // The options of Form::facts and Form::lined_cubin together (runtime/cuda/compiler.cpp): one compilation gives both.
+  const std::vector<std::string> options{"--generate-line-info", "--ptxas-options=--verbose"};
+  const auto begin = std::chrono::steady_clock::now();
+  const cuda::Nvrtc::Result compiled =
+      cuda::Nvrtc::instance().compile(kernel.unit, kernel.target.substr(5), options, false, "/croton/kernel.cu");
+  result.family = kernel.name.substr(0, kernel.name.rfind('_'));
+  result.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  const std::string_view prelude = std::string_view(kernel.unit).substr(0, kernel.unit.size() - kernel.source.size());
+  const cuda::KernelText text{kernel.source, base::to_int(std::ranges::count(prelude, '\n'))};
+  std::vector<cuda::MachineCode> codes = cuda::read_machine_code(cuda::disassemble(compiled.cubin, true), text);
+  for (const KernelFacts& facts : cuda::collect_facts(compiled.log, compiled.cubin)) {
+    const auto code = std::ranges::find(codes, facts.entry, &cuda::MachineCode::entry);
+    if (code == codes.end()) throw InternalError("nvdisasm lists no code of " + facts.entry);
+    result.entries.push_back({facts, std::move(*code)});
+  }
+  return result;
+}
+
+void Compiler::print_times() const {
+  std::map<std::string, std::vector<double>> by_family;
+  for (const auto& [key, result] : results_) by_family[result.family].push_back(result.milliseconds);
+  for (auto& [family, times] : by_family) {
+    std::ranges::sort(times);
+    fmt::print("NVRTC: {}: {} kernels, median {:.0f} ms, longest {:.0f} ms\n", family, times.size(),
+               times[times.size() / 2], times.back());
+  }
+}
+
+namespace {
+
+/// `alone`: the kernel has no second entry, so that all of its launches are of this one.
+EntryFigures make_entry(const KernelInfo& kernel, const cuda::EntryCode& code, bool alone,
+                        const std::string& architecture) {
+  EntryFigures entry;
+  const bool finish = cuda::is_finish(code);
+  entry.name = kernel.name.substr(0, kernel.name.rfind('_')) + (finish ? ", finish" : "");
+  entry.digest = kernel.digest;
+  entry.launch = cuda::launch_of(kernel, code);
+  entry.code = code;
+  entry.occupancy = cuda::occupancy_of(kernel, code, architecture);
+  entry.in_flight = cuda::bytes_in_flight(kernel, code, architecture, cuda::h200);
+  entry.serial_joins = finish || alone ? cuda::serial_joins(kernel) : 0;  // the second entry joins the parts
+  entry.launches = alone ? kernel.launches : 1;
+  if (!finish) entry.bytes = static_cast<double>(cuda::memory_bytes(kernel, code, architecture, cuda::h200));
+  entry.time = cuda::model_launch(kernel, code, architecture, cuda::h200);
+  return entry;
+}
+
+/// Adds the launches of an entry, to those of the same code if there are some.
+void add(EntryFigures entry, GraphFigures& figures) {
+  figures.bytes += entry.bytes;
+  figures.launches += entry.launches;
+  figures.seconds += entry.time.seconds() + static_cast<double>(entry.launches) * cuda::h200.launch_seconds;
+  const auto same = std::ranges::find_if(figures.entries, [&](const EntryFigures& other) {
+    return other.digest == entry.digest && other.name == entry.name;
+  });
+  if (same == figures.entries.end()) {
+    figures.entries.push_back(std::move(entry));
+    return;
+  }
+  if (entry.launch.blocks > same->launch.blocks) {
+    same->launch = entry.launch;
+    same->in_flight = entry.in_flight;
+  }
+  same->serial_joins = std::max(same->serial_joins, entry.serial_joins);
+  same->launches += entry.launches;
+  same->bytes += entry.bytes;
+  same->time.memory += entry.time.memory;
+  same->time.issue += entry.time.issue;
+  same->time.chain += entry.time.chain;
+}
+
+}  // namespace
+
+GraphFigures figures_of(const NamedGraph& graph, const std::string& architecture, Compiler& compiler) {
+  GraphFigures figures;
+  figures.products = graph.function.product_count();
+  for (const KernelInfo& kernel : graph.function.kernels("cuda:" + architecture, {.shapes = graph.shapes})) {
+    const std::vector<cuda::EntryCode>& codes = compiler.compile(kernel).entries;
+    for (const cuda::EntryCode& code : codes) add(make_entry(kernel, code, codes.size() == 1, architecture), figures);
+  }
+  constexpr double tenth = 0.1;
+  for (EntryFigures& entry : figures.entries)
+    entry.matters = entry.bytes >= tenth * figures.bytes || entry.time.seconds() >= tenth * figures.seconds;
+  if (graph.least_bytes > 0) {
+    figures.floor_seconds = graph.least_bytes / (cuda::h200.attainable_share * cuda::h200.copy_bytes_per_second) +
+                            cuda::h200.launch_seconds;
+  }
+  return figures;
+}
+
+}  // namespace croton::kernel_table
