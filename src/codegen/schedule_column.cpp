@@ -5,27 +5,40 @@
 
 #include "base/rounding.hpp"
 #include "codegen/index_width.hpp"
+#include "codegen/packed_accesses.hpp"
 #include "codegen_templates/common/sizes.hpp"
 #include "kernel/kernel.hpp"
 
 namespace croton::codegen {
 namespace {
 
-constexpr std::int64_t widest_bytes = 16, widest_pack = 4;
+constexpr std::int64_t widest_pack = 4;
 // Chunks of a thread: their counter stays in registers.
 constexpr std::int64_t most_run = 64;
 // Of the 48 KiB that every launch has.
 constexpr std::int64_t most_shared_bytes = 47 * 1024;
 
+/// The number of inner elements of a point.
+std::int64_t inner_length(const Launch& launch) {
+  std::int64_t length = 1;
+  for (std::size_t m = launch.variant.parallel.size(); m < launch.sizes.size(); ++m) length *= launch.sizes[m];
+  return length;
+}
+
 /// A column kernel with numbers.
 class ColumnFit {
  public:
   ColumnFit(Schedule& schedule, const Analysis& analysis, const Launch& launch)
-      : schedule_(schedule), analysis_(analysis), launch_(launch), fast_(launch.variant.parallel.size() - 1) {}
+      : schedule_(schedule),
+        analysis_(analysis),
+        launch_(launch),
+        fast_(launch.variant.parallel.size() - 1),
+        packed_(analysis, launch, fast_) {}
 
   void run(const Machine& machine, const Overrides& wanted) {
-    std::int64_t vector = std::min<std::int64_t>(wanted.vector.value_or(widest_pack), widest_bytes / widest());
-    while (vector > 1 && !(machine.aligned && is_aligned(vector))) vector /= 2;
+    std::int64_t vector =
+        std::min<std::int64_t>(wanted.vector.value_or(widest_pack), widest_access_bytes / packed_.widest());
+    while (vector > 1 && !(machine.aligned && packed_.is_aligned(vector))) vector /= 2;
     while (vector > 1 && shared_bytes(vector) > most_shared_bytes) vector /= 2;
     if (shared_bytes(vector) > most_shared_bytes) return;
     schedule_.vector = static_cast<int>(vector);
@@ -35,7 +48,7 @@ class ColumnFit {
     schedule_.items = 1;
     schedule_.down = false;
     const std::int64_t below = schedule_.threads / schedule_.across;
-    const std::int64_t length = inner_length();
+    const std::int64_t length = inner_length(launch_);
     const std::int64_t chunks = std::max<std::int64_t>(1, base::ceil_div(length, ct::chunk_elements));
     const std::int64_t blocks = std::max<std::int64_t>(1, tiles_of_line(launch_, schedule_) * line_count(launch_));
     const std::int64_t wanted_blocks = 2 * std::int64_t{machine.multiprocessors};
@@ -59,35 +72,6 @@ class ColumnFit {
   }
 
  private:
-  std::int64_t inner_length() const {
-    std::int64_t length = 1;
-    for (std::size_t m = fast_ + 1; m < launch_.sizes.size(); ++m) length *= launch_.sizes[m];
-    return length;
-  }
-  bool is_packed(std::size_t a) const {
-    return analysis_.accesses[a].affine && launch_.variant.strides[a][fast_] == StrideClass::unit;
-  }
-  std::int64_t item_size(std::size_t a) const {
-    return static_cast<std::int64_t>(size_of(analysis_.operand_of(a).dtype));
-  }
-  std::int64_t widest() const {
-    std::int64_t widest = 0;
-    for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
-      if (is_packed(a)) widest = std::max(widest, item_size(a));
-    }
-    return widest == 0 ? 4 : widest;
-  }
-  bool is_aligned(std::int64_t vector) const {
-    for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
-      if (!is_packed(a)) continue;
-      if (launch_.offsets[a] % vector != 0) return false;
-      for (std::size_t m = 0; m < launch_.sizes.size(); ++m) {
-        if (m != fast_ && launch_.sizes[m] > 1 && launch_.strides[a][m] % vector != 0) return false;
-      }
-    }
-    return true;
-  }
-
   /// At most so many bytes of shared memory: each reduction has the states of a block, and those of parts as many
   /// again.
   std::int64_t shared_bytes(std::int64_t vector) const {
@@ -122,16 +106,15 @@ class ColumnFit {
   const Analysis& analysis_;
   const Launch& launch_;
   std::size_t fast_;
+  PackedAccesses packed_;
 };
 
 }  // namespace
 
 std::int64_t column_parts(const Launch& launch, const Schedule& schedule) {
   if (!schedule.split) return 1;
-  std::int64_t length = 1;
-  for (std::size_t m = launch.variant.parallel.size(); m < launch.sizes.size(); ++m) length *= launch.sizes[m];
   const std::int64_t part = std::int64_t{schedule.threads / schedule.across} * schedule.run * ct::chunk_elements;
-  return std::max<std::int64_t>(1, base::ceil_div(length, part));
+  return std::max<std::int64_t>(1, base::ceil_div(inner_length(launch), part));
 }
 
 void fit_column(Schedule& schedule, const Analysis& analysis, const Launch& launch, const Machine& machine,

@@ -55,9 +55,8 @@ struct Item {
 [[noreturn]] void refuse(std::string_view item, std::string_view why) {
   throw ValueError(fmt::format(
       "schedule={}: {}; write grain=N, threads=N, blocks=N, meeting=N, vector=N or items=N, with a family in front "
-      "where it is for one only (pointwise, row, column, split, contract), such as row.threads=128, or the beginning "
-      "of "
-      "a kernel's name or digest, such as row_1a2b3c.threads=128",
+      "where it is for one only (pointwise, row, column, split, contract), such as row.threads=128, or the "
+      "beginning of a kernel's name or digest, such as row_1a2b3c.threads=128",
       item, why));
 }
 

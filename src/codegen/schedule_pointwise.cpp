@@ -5,13 +5,11 @@
 
 #include "base/rounding.hpp"
 #include "codegen/index_width.hpp"
+#include "codegen/packed_accesses.hpp"
 
 namespace croton::codegen {
 namespace {
 
-// The widest access of a GPU, and what a thread moves of the widest operand: more are slower, and fewer too
-// (bench/results/2026-11-28-gpu-variants-nvidia-h200.md, 3).
-constexpr int widest_bytes = 16;
 // From this cost on (in additions) a second copy of the body costs more to compile than it saves.
 constexpr int long_cost = 48;
 
@@ -19,12 +17,17 @@ constexpr int long_cost = 48;
 class PointwiseFit {
  public:
   PointwiseFit(Schedule& schedule, const Analysis& analysis, const Launch& launch)
-      : schedule_(schedule), analysis_(analysis), launch_(launch), axes_(launch.variant.parallel.size()) {}
+      : schedule_(schedule),
+        analysis_(analysis),
+        launch_(launch),
+        axes_(launch.variant.parallel.size()),
+        packed_(analysis, launch, axes_ == 0 ? 0 : axes_ - 1) {}
 
   void run(const Machine& machine, const Overrides& wanted) {
-    const std::int64_t full = widest_bytes / widest();
+    // A thread moves the widest access of the widest operand: more are slower, and fewer too.
+    const std::int64_t full = widest_access_bytes / packed_.widest();
     std::int64_t vector = wanted.vector.value_or(static_cast<int>(full));
-    while (vector > 1 && !(machine.aligned && aligned(vector))) vector /= 2;
+    while (vector > 1 && !(machine.aligned && packed_.is_aligned(vector))) vector /= 2;
     schedule_.vector = static_cast<int>(vector);
     schedule_.items = wanted.items.value_or(static_cast<int>(std::max<std::int64_t>(1, full / vector)));
     fit_lines();
@@ -37,34 +40,6 @@ class PointwiseFit {
 
  private:
   std::int64_t fast_size() const { return axes_ == 0 ? 1 : launch_.sizes[axes_ - 1]; }
-  /// Whether packs of the access are loaded or stored as a whole.
-  bool is_packed(std::size_t a) const {
-    return axes_ > 0 && analysis_.accesses[a].affine && launch_.variant.strides[a][axes_ - 1] == StrideClass::unit;
-  }
-  std::int64_t item_size(std::size_t a) const {
-    return static_cast<std::int64_t>(size_of(analysis_.operand_of(a).dtype));
-  }
-
-  /// The size of the widest element of packs; 4 if there are none.
-  std::int64_t widest() const {
-    std::int64_t widest = 0;
-    for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
-      if (is_packed(a)) widest = std::max(widest, item_size(a));
-    }
-    return widest == 0 ? 4 : widest;
-  }
-
-  /// Whether all packs of so many elements begin at multiples of their size if the operands do.
-  bool aligned(std::int64_t vector) const {
-    for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
-      if (!is_packed(a)) continue;
-      if (launch_.offsets[a] % vector != 0) return false;
-      for (std::size_t m = 0; m + 1 < axes_; ++m) {
-        if (launch_.sizes[m] > 1 && launch_.strides[a][m] % vector != 0) return false;
-      }
-    }
-    return true;
-  }
 
   void fit_lines() {
     if (axes_ <= 1) {
@@ -94,6 +69,7 @@ class PointwiseFit {
   const Analysis& analysis_;
   const Launch& launch_;
   std::size_t axes_;
+  PackedAccesses packed_;
 };
 
 }  // namespace

@@ -5,13 +5,13 @@
 
 #include "base/rounding.hpp"
 #include "codegen/index_width.hpp"
+#include "codegen/packed_accesses.hpp"
 #include "codegen_templates/common/sizes.hpp"
 
 namespace croton::codegen {
 namespace {
 
 constexpr std::int64_t pack = 4;  // the accumulators of a lane in the tree of combine.cuh
-constexpr int widest_bytes = 16;
 // Registers of a thread for the row: of the 64 that it has if half of the threads of a multiprocessor are resident,
 // others are for addresses and values.
 constexpr std::int64_t most_held_registers = 40;
@@ -26,7 +26,8 @@ class RowFit {
         analysis_(analysis),
         launch_(launch),
         inner_(launch.sizes.size() - 1),
-        length_(launch.sizes.back()) {}
+        length_(launch.sizes.back()),
+        packed_(analysis, launch, inner_) {}
 
   void run(const Machine& machine, const Overrides& wanted) {
     if (launch_.variant.inner.size() != 1 || length_ > most_blocks * ct::block_elements) return;
@@ -63,29 +64,19 @@ class RowFit {
   bool moves_in_row(std::size_t a) const {
     return analysis_.accesses[a].affine && launch_.variant.strides[a][inner_] != StrideClass::none;
   }
-  std::int64_t item_size(std::size_t a) const {
-    return static_cast<std::int64_t>(size_of(analysis_.operand_of(a).dtype));
-  }
-
   /// The registers that hold the row's elements of a thread.
   std::int64_t held_registers() const {
     std::int64_t bytes = 0;
     for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
-      if (!analysis_.accesses[a].written && moves_in_row(a)) bytes += item_size(a);
+      if (!analysis_.accesses[a].written && moves_in_row(a)) bytes += packed_.item_size(a);
     }
     return base::ceil_div<std::int64_t>(schedule_.packs * pack * bytes, 4);
   }
 
   bool is_aligned() const {
-    for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
-      if (!analysis_.accesses[a].affine || launch_.variant.strides[a][inner_] != StrideClass::unit) continue;
-      const std::int64_t elements = std::min<std::int64_t>(pack, widest_bytes / item_size(a));
-      if (launch_.offsets[a] % elements != 0) return false;
-      for (std::size_t m = 0; m < inner_; ++m) {
-        if (launch_.sizes[m] > 1 && launch_.strides[a][m] % elements != 0) return false;
-      }
-    }
-    return true;
+    return std::ranges::all_of(packed_.packed(), [&](std::size_t a) {
+      return packed_.is_aligned(a, std::min(pack, widest_access_bytes / packed_.item_size(a)));
+    });
   }
 
   Schedule& schedule_;
@@ -93,6 +84,7 @@ class RowFit {
   const Launch& launch_;
   std::size_t inner_;
   std::int64_t length_;
+  PackedAccesses packed_;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 set(SOURCES
   analysis.cpp division.cpp emit.cpp emit_column_packs.cpp emit_contract.cpp emit_families.cpp emit_group.cpp
-  emit_loop.cpp emit_packs.cpp emit_row_packs.cpp emitter.cpp index_width.cpp routine.cpp schedule.cpp
-  schedule_column.cpp schedule_overrides.cpp schedule_pointwise.cpp schedule_row.cpp spelling.cpp standalone.cpp
-  variant.cpp variant_choices.cpp)
+  emit_loop.cpp emit_packs.cpp emit_row_packs.cpp emitter.cpp index_width.cpp packed_accesses.cpp routine.cpp
+  schedule.cpp schedule_column.cpp schedule_overrides.cpp schedule_pointwise.cpp schedule_row.cpp spelling.cpp
+  standalone.cpp variant.cpp variant_choices.cpp)

@@ -1,0 +1,40 @@
+// Which operands of a GPU kernel packs of neighbouring elements are loaded from or stored to, and how wide they may be.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "codegen/schedule.hpp"
+
+namespace croton::codegen {
+
+/// The widest access of a GPU, in bytes (bench/results/2026-11-28-gpu-variants-nvidia-h200.md, 3).
+inline constexpr std::int64_t widest_access_bytes = 16;
+
+/// The accesses of a kernel along its fast axis: the axis along which the threads of a warp are neighbours. It refers
+/// to the analysis and the launch.
+class PackedAccesses {
+ public:
+  /// `fast` is an axis of the launch; at the number of its axes no access is packed.
+  PackedAccesses(const Analysis& analysis, const Launch& launch, std::size_t fast)
+      : analysis_(analysis), launch_(launch), fast_(fast) {}
+
+  /// The accesses whose packs are loaded or stored as a whole.
+  std::vector<std::size_t> packed() const;
+  /// The bytes of an element of the access's operand.
+  std::int64_t item_size(std::size_t access) const;
+  /// The size of the widest element that is packed; 4 if there is none.
+  std::int64_t widest() const;
+  /// Whether the access's packs of so many elements begin at multiples of their size if the operand does.
+  bool is_aligned(std::size_t access, std::int64_t elements) const;
+  /// The same of all packed accesses.
+  bool is_aligned(std::int64_t elements) const;
+
+ private:
+  const Analysis& analysis_;
+  const Launch& launch_;
+  std::size_t fast_;
+};
+
+}  // namespace croton::codegen
