@@ -25,50 +25,42 @@ struct ColumnTeam {
   ColumnPlace<Body> place;
   Base point;  // the number of the first point of the pack
 
+  // The states of a pack of points.
+  template <class C>
+  using States = typename OfPack<C, vector>::State;
+
   // Joins the states of the first `filled` threads below each other. Every thread gets the result.
-  template <class C, class State>
-  CT_MEMBER Pack<State, vector> total_of_block(State (&joined)[below][across * vector], const Pack<State, vector>& own,
-                                               int filled) const {
-#pragma unroll
-    for (int e = 0; e < vector; ++e) joined[place.y][place.x * vector + e] = own[e];
+  template <class C>
+  CT_MEMBER States<C> total_of_block(States<C> (&joined)[below][across], int filled) const {
     barrier();
 #pragma unroll
     for (int step = 1; step < below; step *= 2) {
-      if (place.y % (2 * step) == 0 && place.y + step < filled) {
-#pragma unroll
-        for (int e = 0; e < vector; ++e) {
-          State& to = joined[place.y][place.x * vector + e];
-          to = C::join(to, joined[place.y + step][place.x * vector + e]);
-        }
-      }
+      if (place.y % (2 * step) == 0 && place.y + step < filled)
+        joined[place.y][place.x] = OfPack<C, vector>::join(joined[place.y][place.x], joined[place.y + step][place.x]);
       barrier();
     }
-    Pack<State, vector> all;
-#pragma unroll
-    for (int e = 0; e < vector; ++e) all[e] = joined[0][place.x * vector + e];
-    return all;
+    return joined[0][place.x];
   }
 
   // The elements [begin, end) of the thread's points, at most `run` chunks.
   template <class C, class F>
-  CT_MEMBER Pack<typename C::State, vector> chunks(Base begin, Base end, const F& value) const {
-    typedef typename C::State State;
-    ShortCounter<C, Body::run> counter[vector];
+  CT_MEMBER States<C> chunks(Base begin, Base end, const F& value) const {
+    ShortCounter<OfPack<C, vector>, Body::run> counter;
     for (; begin < end; begin += Base(chunk_elements)) {
-      State state[vector];
-#pragma unroll
-      for (int e = 0; e < vector; ++e) state[e] = C::identity();
-      constexpr int loads = 8;  // under way at once
-      for (int half = 0; half < int(chunk_elements); half += loads) {
+      States<C> state = OfPack<C, vector>::identity();
+      // Loads that are under way at once, in 16 registers.
+      constexpr int loads = sizeof(Inputs) > 32 ? 1 : sizeof(Inputs) > 16 ? 2 : sizeof(Inputs) > 8 ? 4 : 8;
+#pragma unroll 1
+      for (int some = 0; some < int(chunk_elements); some += loads) {
         Inputs in[loads];
 #pragma unroll
         for (int i = 0; i < loads; ++i) {
-          const Base k = begin + Base(half + i);
+          const Base k = begin + Base(some + i);
           in[i] = body.fetch(line, place.column, k, k < end ? place.left : 0);
         }
 #pragma unroll
         for (int i = 0; i < loads; ++i) {
-          const Base k = begin + Base(half + i);
+          const Base k = begin + Base(some + i);
           if (k < end) {
 #pragma unroll
             for (int e = 0; e < vector; ++e) {
@@ -77,38 +69,26 @@ struct ColumnTeam {
           }
         }
       }
-#pragma unroll
-      for (int e = 0; e < vector; ++e) counter[e].push(state[e]);
+      counter.push(state);
     }
-    Pack<State, vector> own;
-#pragma unroll
-    for (int e = 0; e < vector; ++e) own[e] = counter[e].total();
-    return own;
+    return counter.total();
   }
 
   // The state of the block's part.
   template <class C, int stage, class F>
-  CT_MEMBER Pack<typename C::State, vector> part(const F& value) const {
-    CT_SHARED typename C::State joined[below][across * vector];
+  CT_MEMBER States<C> part(const F& value) const {
+    CT_SHARED States<C> joined[below][across];
     const Base first = place.part * Base(elements * below), end = body.length();
     const Base mine = first + Base(place.y) * Base(elements);
     const Base stop = mine + Base(elements) < end ? mine + Base(elements) : end;
     const Base threads = end - first + Base(elements - 1) < Base(elements) * Base(below) ? (end - first + Base(elements - 1)) / Base(elements) : Base(below);
-    const Pack<typename C::State, vector> own = chunks<C>(mine, stop, value);
-    return total_of_block<C>(joined, own, int(threads));
-  }
-
-  template <class C>
-  CT_MEMBER auto finished(const Pack<typename C::State, vector>& state) const {
-    Pack<decltype(C::finish(C::identity())), vector> result;
-#pragma unroll
-    for (int e = 0; e < vector; ++e) result[e] = C::finish(state[e]);
-    return result;
+    joined[place.y][place.x] = chunks<C>(mine, stop, value);
+    return total_of_block<C>(joined, int(threads));
   }
 
   template <class C, int stage, class F>
   CT_MEMBER auto reduce(const F& value) const {
-    return finished<C>(part<C, stage>(value));
+    return OfPack<C, vector>::finish(part<C, stage>(value));
   }
 
   // ---- of parts ----
@@ -116,7 +96,7 @@ struct ColumnTeam {
   // Stores the state of the block's part at `states`.
   template <class C, int stage, class F>
   CT_MEMBER void store_part(typename C::State* states, const F& value) const {
-    const Pack<typename C::State, vector> state = part<C, stage>(value);
+    const States<C> state = part<C, stage>(value);
     if (place.y != 0) return;
 #pragma unroll
     for (int e = 0; e < vector; ++e) {
@@ -124,38 +104,26 @@ struct ColumnTeam {
     }
   }
 
-  // Whether all other parts of these points have been stored; true for one block. The counter is 0 again afterwards.
+  // Whether all other parts of these points have been stored.
   CT_MEMBER bool is_last(unsigned int* counters) const {
-    CT_SHARED unsigned int before;
-    barrier();
-    if (thread_index() == 0) {
-      // The first fence publishes the states of the whole block, the second one makes those of other blocks visible.
-      memory_fence();
-      before = atomic_add(counters + place.set, 1u);
-      memory_fence();
-      if (before == (unsigned int)body.parts() - 1u) counters[place.set] = 0u;
-    }
-    barrier();
-    return before == (unsigned int)body.parts() - 1u;
+    return is_last_block(counters + place.set, (unsigned int)body.parts());
   }
 
   template <class C, int stage>
   CT_MEMBER auto total(const typename C::State* states) const {
-    typedef typename C::State State;
-    CT_SHARED State joined[below][across * vector];
+    CT_SHARED States<C> joined[below][across];
     const int parts = int(body.parts());
     int each = 1;
     while (each * below < parts) each *= 2;
-    ShortCounter<C, int(most_column_parts) / below + 1> counter[vector];
-    for (int part = place.y * each; part < parts && part < (place.y + 1) * each; ++part) {
-#pragma unroll
-      for (int e = 0; e < vector; ++e)
-        counter[e].push(e < place.left ? states[index(part) * body.points() + point + e] : C::identity());
+    // One point after the other: counters of all need too many registers.
+#pragma unroll 1
+    for (int e = 0; e < vector; ++e) {
+      ShortCounter<C, int(most_column_parts) / below + 1> counter;
+      for (int part = place.y * each; e < place.left && part < parts && part < (place.y + 1) * each; ++part)
+        counter.push(states[index(part) * body.points() + point + e]);
+      joined[place.y][place.x][e] = counter.total();
     }
-    Pack<State, vector> own;
-#pragma unroll
-    for (int e = 0; e < vector; ++e) own[e] = counter[e].total();
-    return finished<C>(total_of_block<C>(joined, own, (parts + each - 1) / each));
+    return OfPack<C, vector>::finish(total_of_block<C>(joined, (parts + each - 1) / each));
   }
 
   // Calls `store` for each element along the reduced axis.

@@ -20,4 +20,23 @@ CT_DEVICE void group(const index* ends, int parts, const Run& run) {
   run(part, part == 0 ? tile : tile - ends[part - 1]);
 }
 
+// The same where `ends` is in memory: each lane of a warp looks at one end, at first far from each other. Bisection would
+// wait for one load after another.
+CT_DEVICE int part_of_table(const index* ends, int parts, index tile) {
+  int first = 0, step = 1;
+  while (step * int(lanes) < parts) step *= int(lanes);
+  for (; step > 0; step /= int(lanes)) {
+    const int last = first + (int(lane_index()) + 1) * step - 1;
+    first += count_bits(ballot(last < parts && ends[last] <= tile)) * step;
+  }
+  return first;
+}
+
+template <class Run>
+CT_DEVICE void group_of_table(const index* ends, int parts, const Run& run) {
+  const index tile = index(block_index());
+  const int part = part_of_table(ends, parts, tile);
+  run(part, part == 0 ? tile : tile - ends[part - 1]);
+}
+
 }  // namespace ct

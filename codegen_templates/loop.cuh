@@ -78,33 +78,10 @@ CT_DEVICE void split_finish(const GridGroup& group, const Body& body) {
   if (group.thread() < lanes) body.finish(WarpTeam{});
 }
 
-// Joins the states of blocks as Counter would, 32 at a time: after the step with `bit` each lane has the states of as
-// many lanes as twice that, in order. Every lane gets the result.
+// Of any number of blocks.
 template <class C>
 CT_DEVICE auto total_of_blocks(const typename C::State* states, index count) {
-  const unsigned int lane = lane_index();
-  Counter<C> groups;
-  typename C::State rest = C::identity();  // of the last ones, which are fewer than 32
-  for (index first = 0; first < count; first += lanes) {
-    const unsigned int here = (unsigned int)(count - first < lanes ? count - first : lanes);
-    typename C::State state = lane < here ? states[first + lane] : C::identity();
-    bool any = false;
-    for (unsigned int bit = 1; bit < lanes; bit *= 2) {
-      if (here < lanes && (here & bit) != 0) {
-        const auto part = from_lane(state, lane ^ (here & ~(2 * bit - 1)));
-        rest = any ? C::join(part, rest) : part;
-        any = true;
-      }
-      const auto other = from_lane(state, bit);
-      state = (lane & bit) != 0 ? C::join(other, state) : C::join(state, other);
-    }
-    if (here == lanes) groups.push(state);
-  }
-  if (count % lanes == 0) return C::finish(groups.total());
-  for (int level = 0; (groups.count >> level) != 0; ++level) {
-    if ((groups.count >> level) & 1) rest = C::join(groups.stack[level], rest);
-  }
-  return C::finish(rest);
+  return C::finish(total_of_states<C, Counter<C>>(states, count));
 }
 
 template <class Run>

@@ -17,8 +17,10 @@ CT_DEVICE void pointwise_along(const Body& body, const typename Body::Line& line
                                typename Body::Offset left) {
   typedef typename Body::Offset Offset;
   constexpr int step = Body::across * Body::vector;
-  // A pack that is the only one, and not whole, has at least one element less.
-  constexpr int most = Body::is_short && Body::items == 1 ? Body::vector - 1 : Body::vector;
+  // A pack that is the only one, and not whole, has at least one element less. With several lines in a tile, packs are
+  // whole, too, where the tile has fewer lines.
+  constexpr bool is_less = Body::is_short && Body::items == 1 && Body::threads == Body::across;
+  constexpr int most = is_less ? Body::vector - 1 : Body::vector;
   typename Body::Inputs inputs[Body::items];
 #pragma unroll
   for (int i = 0; i < Body::items; ++i)

@@ -1,51 +1,44 @@
 // Row kernels on a GPU. The threads of a row are `lanes` lanes of a warp, or `warps` whole warps, which then are a block.
 // A thread has those elements of the row whose four accumulators in the tree of combine.cuh it owns, in packs of four;
-// warps take the tree's blocks of 1024 in turn. If the row is `held`, each thread loads all its packs first and keeps them
-// in registers, with expensive values; else it loads them again for each reduction and for the results.
+// warps take the tree's blocks of 1024 in turn. Operands that are `Held` are loaded once and kept in registers, with
+// expensive values; `Staged` ones are kept in shared memory, where each thread reads only what it has written; the others,
+// `Inputs`, are loaded for each reduction and for the results.
+//
+// A reduction of everything (`split_packs`) is cut into parts, which are such rows, of one block of threads each; the last
+// one that finishes joins the states of all parts, in their order.
 namespace ct {
 
-// Joins the states of a row's blocks in the order of Counter; every lane of the warp gets the result. `most` is a bound
-// of the count.
-template <class C, int most>
-CT_DEVICE typename C::State total_of_row(const typename C::State* states, int count) {
-  const unsigned int lane = lane_index();
-  ShortCounter<C, most / int(lanes) + 1> groups;
-  typename C::State rest = C::identity();  // of the last ones, which are fewer than 32
-  bool any = false;
-  for (int first = 0; first < count; first += int(lanes)) {
-    const unsigned int here = (unsigned int)(count - first < int(lanes) ? count - first : int(lanes));
-    typename C::State state = lane < here ? states[first + int(lane)] : C::identity();
-#pragma unroll
-    for (unsigned int bit = 1; bit < lanes && bit <= (unsigned int)most; bit *= 2) {
-      if (here < lanes && (here & bit) != 0) {
-        const auto part = from_lane(state, lane ^ (here & ~(2 * bit - 1)));
-        rest = any ? C::join(part, rest) : part;
-        any = true;
-      }
-      const auto other = from_lane(state, bit);
-      state = (lane & bit) != 0 ? C::join(other, state) : C::join(state, other);
-    }
-    if (here == lanes) groups.push(state);
-  }
-  return any ? groups.total_before(rest) : groups.total();
-}
+struct Nothing {};
 
 template <class Body>
 struct PackTeam {
   typedef typename Body::Offset Offset;
+  typedef typename Body::Held Held;
+  typedef typename Body::Staged Staged;
   typedef typename Body::Inputs Inputs;
   typedef typename Body::Kept Kept;
   static constexpr int packs = Body::packs;
   static constexpr int of_block = packs < 8 ? packs : 8;  // packs of a thread in one block of the tree
-  static constexpr bool is_one_warp = Body::warps == 1;
+  // Packs of operands that are not held, under way at once: in 32 registers, half of them if a row is held, or if states
+  // are large.
+  static constexpr int room = (Body::held ? 64 : 128) / int(sizeof(Inputs));
+  // Elements of long bodies are computed in a loop, unless they are in registers: their text would be too long.
+  static constexpr bool unrolls = Body::held || Body::is_short;
+  static constexpr int most = unrolls ? of_block : of_block < 2 ? of_block : 2, copies = unrolls ? of_block : 1;
+  static constexpr int at_once = room >= most ? most : room >= 4 ? 4 : room >= 2 ? 2 : 1;
+  template <class C>
+  static constexpr int loads = sizeof(typename C::State) > 8 && at_once > 1 ? at_once / 2 : at_once;
+  static constexpr bool is_one_block = Body::most_blocks == 1;  // of the tree
 
   const Body& body;
   const typename Body::Line& line;  // begins at the first element of the thread
   int lane, warp;                   // in the row
   Offset length;
-  Offset begin, rest;  // the number of the thread's first element, and how many elements come from there on
+  index begin;         // the number of the thread's first element in the reduction
+  Offset rest;         // elements of the row from there on
   bool is_row;         // not beyond the last row
-  Inputs* in;          // held
+  Held* held;
+  Staged* staged;
   Kept* kept;
 
   // The distance of pack `j` of the thread in its `block`-th block from its first pack: a constant where both are, which
@@ -59,38 +52,55 @@ struct PackTeam {
     return length > first ? int((length - first + whole - 1) / whole) : 0;
   }
   // The number of elements of a pack.
-  CT_MEMBER int count(Offset k) const { return Body::whole ? (k < rest ? 4 : 0) : in_pack<4>(rest - k); }
+  CT_MEMBER int count(Offset k) const { return Body::full ? 4 : Body::whole ? (k < rest ? 4 : 0) : in_pack<4>(rest - k); }
   CT_MEMBER Inputs load(Offset k) const { return body.fetch(line, k, count(k)); }
+  // The place of pack `j` of a block in shared memory; threads of a warp are neighbours.
+  CT_MEMBER int slot(int block, int j) const {
+    return Body::warps == 1 ? j * Body::threads + int(thread_index()) : ((block * Body::warps + warp) * 8 + j) * int(lanes) + lane;
+  }
   CT_MEMBER void hold() const {
+    if constexpr (Body::staged) {
+      for (int b = 0; b < blocks(); ++b) {
+#pragma unroll
+        for (int j = 0; j < of_block; ++j) staged[slot(b, j)] = body.stage(line, distance(b, j), count(distance(b, j)));
+      }
+    }
     if constexpr (Body::held) {
 #pragma unroll
-      for (int j = 0; j < packs; ++j) in[j] = load(distance(j / 8, j % 8));
+      for (int j = 0; j < packs; ++j) held[j] = body.hold(line, distance(j / 8, j % 8), count(distance(j / 8, j % 8)));
     }
   }
 
-  // The state of the `number`-th block of the warp, in all lanes.
-  template <class C, class F>
-  CT_MEMBER typename C::State block(int number, const F& value) const {
+  // The state of the `number`-th block of the warp, in all lanes. Then `store` gets each pack.
+  template <class C, class F, class Store>
+  CT_MEMBER typename C::State block(int number, const F& value, const Store& store) const {
     typename C::State own[4];
 #pragma unroll
     for (int e = 0; e < 4; ++e) own[e] = C::identity();
-    Inputs again[of_block];
-    Kept none;
-    if constexpr (!Body::held) {
+    Held no_held;
+    Staged no_staged;
+    Kept no_kept;
+#pragma unroll copies
+    for (int first = 0; first < of_block; first += loads<C>) {
+      Inputs in[loads<C>];
 #pragma unroll
-      for (int j = 0; j < of_block; ++j) again[j] = load(distance(number, j));
-    }
+      for (int i = 0; i < loads<C>; ++i) in[i] = load(distance(number, first + i));
 #pragma unroll
-    for (int j = 0; j < of_block; ++j) {
-      const Offset k = distance(number, j);
-      const int at = number * 8 + j;
+      for (int i = 0; i < loads<C>; ++i) {
+        const Offset k = distance(number, first + i);
+        const int at = number * 8 + first + i;
 #pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        // Rows of whole packs need one condition for each.
-        if ((Body::whole ? k : k + Offset(e)) < rest)
-          own[e] = C::join(own[e], C::lift(value(Body::held ? in[at] : again[j], Body::held ? kept[at] : none, e, k),
-                                           index(begin) + index(k + Offset(e))));
+        for (int e = 0; e < 4; ++e) {
+          // Rows of whole packs need one condition for each.
+          if (Body::full || (Body::whole ? k : k + Offset(e)) < rest)
+            own[e] = C::join(own[e], C::lift(value(Body::held ? held[at] : no_held,
+                                                   Body::staged ? staged[slot(number, first + i)] : no_staged, in[i],
+                                                   Body::held ? kept[at] : no_kept, e, k),
+                                             begin + index(k + Offset(e))));
+        }
       }
+#pragma unroll
+      for (int i = 0; i < loads<C>; ++i) store(in[i], distance(number, first + i), count(distance(number, first + i)));
     }
     typename C::State state = C::join(C::join(own[0], own[2]), C::join(own[1], own[3]));
 #pragma unroll
@@ -98,44 +108,60 @@ struct PackTeam {
     return state;
   }
 
-  // `stage`: the number of the reduction; each has its own shared memory.
-  template <class C, int stage, class F>
-  CT_MEMBER auto reduce(const F& value) const {
-    if constexpr (is_one_warp) {
-      return C::finish(block<C>(0, value));
+  // The state of the row. `stage`: the number of the reduction; each has its own shared memory.
+  template <class C, int stage, class F, class Store>
+  CT_MEMBER typename C::State state(const F& value, const Store& store) const {
+    if constexpr (is_one_block) {
+      return block<C>(0, value, store);
     } else {
       CT_SHARED typename C::State states[Body::most_blocks];
       if constexpr (Body::held) {
 #pragma unroll
         for (int b = 0; b < packs / 8; ++b) {
-          const typename C::State state = block<C>(b, value);
+          const typename C::State state = block<C>(b, value, store);
           if (lane == 0) states[b * Body::warps + warp] = state;
         }
       } else {
         for (int b = 0; b < blocks(); ++b) {
-          const typename C::State state = block<C>(b, value);
+          const typename C::State state = block<C>(b, value, store);
           if (lane == 0) states[b * Body::warps + warp] = state;
         }
       }
       barrier();
-      return C::finish(total_of_row<C, Body::most_blocks>(states, int((length + Offset(block_elements - 1)) / Offset(block_elements))));
+      return total_of_few<C, Body::most_blocks>(states, int((length + Offset(block_elements - 1)) / Offset(block_elements)));
     }
+  }
+  template <class C, int stage, class F>
+  CT_MEMBER auto reduce(const F& value) const {
+    return C::finish(state<C, stage>(value, [](const Inputs&, Offset, int) {}));
   }
 
   // Calls `store` for each pack, with the number of its elements.
   template <class F>
   CT_MEMBER void each(const F& store) const {
-    Kept none;
+    Staged no_staged;
     if constexpr (Body::held) {
 #pragma unroll
-      for (int j = 0; j < packs; ++j) store(in[j], kept[j], distance(j / 8, j % 8), count(distance(j / 8, j % 8)));
+      for (int j = 0; j < packs; ++j) {
+        const Offset k = distance(j / 8, j % 8);
+        if (Body::staged && count(k) == 0) continue;  // there is no such block in shared memory
+        store(held[j], Body::staged ? staged[slot(j / 8, j % 8)] : no_staged, load(k), kept[j], k, count(k));
+      }
     } else {
+      Held no_held;
+      Kept no_kept;
       for (int b = 0; b < blocks(); ++b) {
-        Inputs again[of_block];
+#pragma unroll copies
+        for (int first = 0; first < of_block; first += at_once) {
+          Inputs in[at_once];
 #pragma unroll
-        for (int j = 0; j < of_block; ++j) again[j] = load(distance(b, j));
+          for (int i = 0; i < at_once; ++i) in[i] = load(distance(b, first + i));
 #pragma unroll
-        for (int j = 0; j < of_block; ++j) store(again[j], none, distance(b, j), count(distance(b, j)));
+          for (int i = 0; i < at_once; ++i) {
+            const Offset k = distance(b, first + i);
+            store(no_held, Body::staged ? staged[slot(b, first + i)] : no_staged, in[i], no_kept, k, count(k));
+          }
+        }
       }
     }
   }
@@ -159,11 +185,62 @@ CT_DEVICE void row_packs(const Body& body, index rows) {
   const bool is_row = row < Base(rows);
   const Offset begin = Offset(warp * int(block_elements) + 4 * lane), length = is_row ? body.length() : Offset(0);
   const typename Body::Line line = body.line(is_row ? row : Base(rows - 1), Base(begin));
-  typename Body::Inputs in[Body::held ? Body::packs : 1];
+  typename Body::Held held[Body::held ? Body::packs : 1];
   typename Body::Kept kept[Body::held ? Body::packs : 1];
-  const PackTeam<Body> team_of_row{body, line, lane, warp, length, begin, length - begin, is_row, in, kept};
+  typename Body::Staged* const staged = Body::staged ? dynamic_shared<typename Body::Staged>() : nullptr;
+  const PackTeam<Body> team_of_row{body, line, lane, warp, length, index(begin), length - begin, is_row, held, staged, kept};
   team_of_row.hold();
   body.point(team_of_row, line);
+}
+
+// A part of a reduction of everything.
+template <class Body>
+struct PartTeam {
+  typedef typename Body::Offset Offset;
+  const Body& body;
+  const PackTeam<Body>& row;
+  index part;
+
+  // Stores the state of the part at `states`; `store` gets each pack.
+  template <class C, class F, class Store>
+  CT_MEMBER void store_part(typename C::State* states, const F& value, const Store& store) const {
+    const typename C::State state = row.template state<C, 0>(value, store);
+    if (leads()) states[part] = state;
+  }
+
+  CT_MEMBER bool is_last(unsigned int* counter) const { return is_last_block(counter, (unsigned int)body.parts()); }
+
+  // Each warp joins a subtree of the parts.
+  template <class C>
+  CT_MEMBER auto total(const typename C::State* states) const {
+    CT_SHARED typename C::State joined[Body::warps];
+    const int parts = int(body.parts());
+    int each = int(lanes);
+    while (each * Body::warps < parts) each *= 2;
+    const int first = row.warp * each, left = parts - first;
+    const typename C::State own = total_of_few<C, int(most_split_parts) / Body::warps>(states + first, left < each ? left : each);
+    if (row.lane == 0) joined[row.warp] = own;
+    barrier();
+    return C::finish(total_of_few<C, Body::warps>(joined, (parts + each - 1) / each));
+  }
+
+  CT_MEMBER bool leads() const { return thread_index() == 0; }
+};
+
+template <class Body>
+CT_DEVICE void split_packs(const Body& body, index) {
+  typedef typename Body::Base Base;
+  typedef typename Body::Offset Offset;
+  constexpr int part_size = Body::most_blocks * int(block_elements);
+  const int lane = int(lane_index()), warp = int(warp_index());
+  const Offset begin = Offset(warp * int(block_elements) + 4 * lane);
+  const Base first = Base(block_index()) * Base(part_size), left = body.length() - first;
+  const Offset length = Offset(left < Base(part_size) ? left : Base(part_size));
+  const typename Body::Line line = body.line(Base(0), first + Base(begin));
+  typename Body::Held held[1];
+  typename Body::Kept kept[1];
+  const PackTeam<Body> row{body, line, lane, warp, length, index(first) + index(begin), length - begin, true, held, nullptr, kept};
+  body.part(PartTeam<Body>{body, row, index(block_index())}, line);
 }
 
 }  // namespace ct

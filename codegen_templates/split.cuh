@@ -1,5 +1,5 @@
-// Long reductions on a GPU: a warp per part, each reduced into the workspace; then one thread of a second launch
-// combines the parts (split_total).
+// Long reductions on a GPU whose elements are not on one line: a warp per part, each reduced into the workspace; then one
+// warp of a second launch joins the parts. Others are split_packs (row_packs.cuh).
 namespace ct {
 
 template <class Body>

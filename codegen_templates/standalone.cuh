@@ -30,7 +30,8 @@ struct Program {
   const void* finish;  // a second launch of one warp; may be null
   std::vector<Operand> operands;
   std::vector<Parameter> parameters;
-  long long scratch_bytes, items, blocks, threads;
+  long long scratch_bytes, items, blocks, threads, shared_bytes;
+  bool in_table;  // the kernel gets the address of its parameters
 };
 
 inline int size_of(Type type) {
@@ -146,10 +147,21 @@ inline int run(const Program& program, int count, char** words) {
     if (parameter.kind == Kind::scratch) value += reinterpret_cast<long long>(scratch);
     parameters.push_back(value);
   }
+  if (program.shared_bytes > 0) {
+    check(cudaFuncSetAttribute(program.entry, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(program.shared_bytes)),
+          "asking for shared memory");
+  }
   long long items = program.items;
-  void* arguments[] = {parameters.data(), &items};
+  void* table = nullptr;
+  if (program.in_table) {
+    const std::size_t bytes = parameters.size() * sizeof(long long);
+    check(cudaMalloc(&table, bytes), "allocating the parameters");
+    check(cudaMemcpy(table, parameters.data(), bytes, cudaMemcpyHostToDevice), "copying the parameters");
+  }
+  void* arguments[] = {program.in_table ? static_cast<void*>(&table) : parameters.data(), &items};
   const auto launch = [&] {
-    check(cudaLaunchKernel(program.entry, dim3(static_cast<unsigned int>(blocks)), dim3(static_cast<unsigned int>(threads)), arguments, 0, nullptr),
+    check(cudaLaunchKernel(program.entry, dim3(static_cast<unsigned int>(blocks)), dim3(static_cast<unsigned int>(threads)), arguments,
+                           static_cast<std::size_t>(program.shared_bytes), nullptr),
           "launching");
     if (program.finish != nullptr) check(cudaLaunchKernel(program.finish, dim3(1), dim3(32), arguments, 0, nullptr), "launching the end");
   };
@@ -172,6 +184,7 @@ inline int run(const Program& program, int count, char** words) {
   std::printf("%.4f ms a launch, mean of %lld\n", static_cast<double>(milliseconds) / static_cast<double>(repeats), repeats);
   for (const Memory& m : memory) check(cudaFree(m.all), "giving memory back");
   check(cudaFree(scratch), "giving memory back");
+  check(cudaFree(table), "giving memory back");
   return 0;
 }
 

@@ -14,9 +14,11 @@
 #include "expr/print.hpp"
 #include "plan/loop_form.hpp"
 #include "runtime/bound/dump_kernels.hpp"
+#include "runtime/bound/kernel_schedules.hpp"
 #include "runtime/bound/launch_traffic.hpp"
 #include "runtime/bound/product_launch.hpp"
 #include "runtime/bound/routine_launch.hpp"
+#include "runtime/cuda/inspect/occupancy.hpp"
 #include "runtime/devices.hpp"
 #include "runtime/loops/native_loop.hpp"
 
@@ -57,11 +59,6 @@ std::vector<runtime::BoundKernel> show_launch(const runtime::Executable& executa
   return kernels;
 }
 
-std::int64_t inner_count(const codegen::Launch& launch) {
-  const auto parallel = static_cast<std::ptrdiff_t>(launch.variant.parallel.size());
-  return std::accumulate(launch.sizes.begin() + parallel, launch.sizes.end(), std::int64_t{1}, std::multiplies<>());
-}
-
 /// Sets the numbers and the text of the launch of one text's kernels.
 void describe_launch(std::span<const runtime::BoundKernel> kernels, const codegen::Text& code, KernelInfo& info) {
   const codegen::Schedule& schedule = kernels[0].schedule;
@@ -70,13 +67,14 @@ void describe_launch(std::span<const runtime::BoundKernel> kernels, const codege
     sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", fmt::join(kernel.launch.sizes, " x "));
     info.items += codegen::group_tiles(kernel.launch);
     info.points += codegen::point_count(kernel.launch);
-    info.length = std::max(info.length, inner_count(kernel.launch));
+    info.length = std::max(info.length, codegen::inner_length(kernel.launch));
   }
   if (sizes.empty()) sizes = "one element";
   if (is_cuda(info.target)) {
     info.items = runtime::gpu_items(kernels);
     info.blocks = runtime::gpu_blocks(kernels);
     info.threads = schedule.threads;
+    info.shared_bytes = schedule.shared_bytes;
     info.launches = code.state_bytes > 0 ? 2 : 1;
     info.launch = fmt::format("{}: {} blocks of {} threads", sizes, info.blocks, info.threads);
     return;
@@ -88,12 +86,20 @@ void describe_launch(std::span<const runtime::BoundKernel> kernels, const codege
   info.launch = fmt::format("{}: {} work items, at least {} a thread", sizes, work.items, work.grain);
 }
 
+/// The schedules of shown kernels are for the usual machine, with the shared memory of the target's architecture: the
+/// device may be missing.
+codegen::Machine machine_of_target(const std::string& where) {
+  codegen::Machine machine;
+  if (is_cuda(where)) machine.shared_bytes = runtime::cuda::shared_bytes_of_block(where.substr(5));
+  return machine;
+}
+
 void dump_small(const runtime::Executable& executable, const plan::Launch& launch,
                 const std::vector<runtime::BoundKernel>& shown, const std::string& architecture,
                 std::string_view overrides) {
   // Dumped programs use at most a million elements, if the text is the same for these sizes.
   std::vector<runtime::BoundKernel> small = show_launch(executable, launch, nullptr, true);
-  runtime::schedule_kernels(small, {}, overrides);
+  runtime::schedule_kernels(small, machine_of_target("cuda:" + architecture), overrides);
   const bool same = std::ranges::equal(small, shown, [](const auto& a, const auto& b) {
     return a.launch.variant == b.launch.variant && a.schedule == b.schedule;
   });
@@ -126,6 +132,7 @@ void describe_routine(const runtime::Executable& executable, const plan::Step& s
   if (cuda) {
     info.blocks = codegen::thread_blocks(info.items, schedule);
     info.threads = schedule.threads;
+    info.shared_bytes = schedule.shared_bytes;
   }
   info.launch = fmt::format("{} launches of at most {} items{}", info.launches, info.items,
                             cuda ? fmt::format(": {} blocks of {} threads", info.blocks, info.threads) : "");
@@ -142,6 +149,14 @@ void describe_routine(const runtime::Executable& executable, const plan::Step& s
   for (const plan::BufferId b : step.reads) add(b, false);
   add(step.writes[0], true);
   if (step.workspace != plan::no_buffer) add(step.workspace, true);
+}
+
+runtime::ScheduledFor scheduled_for(const std::string& where, const expr::Place place,
+                                    const detail::ShowOptions& options) {
+  return {.device = options.target.empty() ? base::DeviceName::of_place(place).to_string() : where,
+          .target = is_cuda(where) ? codegen::Target::cuda : codegen::Target::cpu,
+          .machine = machine_of_target(where),
+          .overrides = options.schedule};
 }
 
 KernelInfo show_routine(const runtime::Executable& executable, const plan::Step& step, const std::string& where,
@@ -162,13 +177,15 @@ KernelInfo show_routine(const runtime::Executable& executable, const plan::Step&
   info.digest = text.digest;
   const codegen::Schedule chosen = codegen::choose_schedule(kernel::Family::pointwise, {}, options.schedule, text.name);
   info.schedule = codegen::print(chosen, kernel::Family::row);
+  info.schedules = {runtime::describe_schedule(runtime::routine_family, kernel::Family::pointwise, text.name, text,
+                                               scheduled_for(where, executable.call_of(step).place, options))};
   info.launch = "a fixed sequence of launches, which depends on its sizes";
   if (options.sized != nullptr) describe_routine(executable, step, *options.sized, chosen, info);
   return info;
 }
 
 KernelInfo show_loop(const runtime::Executable& executable, const plan::Step& step, const std::string& where,
-                     std::string_view schedule) {
+                     const detail::ShowOptions& options) {
   const codegen::Target to = is_cuda(where) ? codegen::Target::cuda : codegen::Target::cpu;
   const fuse::LoopCall& call = executable.call_of(step).as<fuse::LoopCall>();
   const auto& body = executable.bodies[step.call].front();
@@ -184,43 +201,41 @@ KernelInfo show_loop(const runtime::Executable& executable, const plan::Step& st
       fmt::format("{}{}{}", describe(call.origin.where), call.origin.name.empty() ? "" : " ", call.origin.name)};
   info.target = where;
   info.digest = text.digest;
-  const codegen::Schedule chosen = codegen::choose_schedule(kernel::Family::row, {}, schedule, text.name);
+  const codegen::Schedule chosen =
+      codegen::choose_schedule(kernel::Family::row, {}, options.schedule, runtime::loop_name);
   info.schedule = fmt::format("{} meeting={}", codegen::print(chosen, kernel::Family::row), chosen.meeting);
+  info.schedules = {runtime::describe_schedule(runtime::loop_family, kernel::Family::row, runtime::loop_name, text,
+                                               scheduled_for(where, executable.call_of(step).place, options))};
   info.launch =
       "all steps in one launch; independent rows are divided among threads or blocks; on a GPU all blocks work "
       "together if a step is long (a cooperative launch, with another text)";
   return info;
 }
 
-/// The kernels of one launch that is neither a routine nor a loop: one for each text.
-void show_texts(std::span<const runtime::BoundKernel> kernels, const std::string& where,
-                const detail::ShowOptions& options, std::vector<KernelInfo>& result) {
+/// The kernels of one launch that is neither a routine nor a loop.
+KernelInfo show_text(std::span<const runtime::BoundKernel> kernels, const std::string& where, expr::Place place,
+                     const detail::ShowOptions& options) {
   const codegen::Target to = is_cuda(where) ? codegen::Target::cuda : codegen::Target::cpu;
-  std::vector<std::size_t> count;
-  std::size_t next = 0;
-  for (const codegen::Text& text : runtime::emit_launch(kernels, to, count)) {
-    const std::span<const runtime::BoundKernel> own = kernels.first(count[next++]);
-    kernels = kernels.subspan(own.size());
-    KernelInfo info;
-    info.name = text.name;
-    info.source = text.code;
-    info.unit = codegen::prelude(to) + text.code;
-    info.target = where;
-    info.digest = text.digest;
-    for (const runtime::BoundKernel& kernel : own) {
-      info.expression += kernel::print(*kernel.call->kernel);
-      for (const expr::Origin& origin : kernel.call->origins)
-        info.lines.push_back(
-            fmt::format("{}{}{}", describe(origin.where), origin.name.empty() ? "" : " ", origin.name));
-      if (options.sized == nullptr) continue;
-      const std::vector<KernelOperand> operands = runtime::traffic_of(kernel, options.sized->memory);
-      info.operands.insert(info.operands.end(), operands.begin(), operands.end());
-    }
-    const kernel::Family family = is_cuda(where) ? own[0].analysis->kernel.family : kernel::Family::row;
-    info.schedule = codegen::print(own[0].schedule, family);
-    describe_launch(own, text, info);
-    result.push_back(std::move(info));
+  const codegen::Text text = runtime::emit_launch(kernels, to);
+  KernelInfo info;
+  info.name = text.name;
+  info.source = text.code;
+  info.unit = codegen::prelude(to) + text.code;
+  info.target = where;
+  info.digest = text.digest;
+  for (const runtime::BoundKernel& kernel : kernels) {
+    info.expression += kernel::print(*kernel.call->kernel);
+    for (const expr::Origin& origin : kernel.call->origins)
+      info.lines.push_back(fmt::format("{}{}{}", describe(origin.where), origin.name.empty() ? "" : " ", origin.name));
+    if (options.sized == nullptr) continue;
+    const std::vector<KernelOperand> operands = runtime::traffic_of(kernel, options.sized->memory);
+    info.operands.insert(info.operands.end(), operands.begin(), operands.end());
   }
+  const kernel::Family family = is_cuda(where) ? kernels[0].analysis->kernel.family : kernel::Family::row;
+  info.schedule = codegen::print(kernels[0].schedule, family);
+  info.schedules = runtime::describe_schedules(kernels, text, scheduled_for(where, place, options));
+  describe_launch(kernels, text, info);
+  return info;
 }
 
 }  // namespace
@@ -238,7 +253,7 @@ std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executab
     const auto& bodies = executable.bodies[first.call];
     if (executable.call_of(first).is<fuse::LoopCall>() &&
         plan::why_by_steps(bodies[0]->program, bodies[0]->plan).empty()) {
-      result.push_back(show_loop(executable, first, where, options.schedule));
+      result.push_back(show_loop(executable, first, where, options));
       continue;
     }
     if (!bodies.empty()) {
@@ -255,9 +270,9 @@ std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executab
     }
     std::vector<runtime::BoundKernel> kernels = show_launch(executable, launch, options.sized, false);
     if (kernels.empty()) continue;
-    runtime::schedule_kernels(kernels, {}, options.schedule);
+    runtime::schedule_kernels(kernels, machine_of_target(where), options.schedule);
     if (is_cuda(where)) dump_small(executable, launch, kernels, where.substr(5), options.schedule);
-    show_texts(kernels, where, options, result);
+    result.push_back(show_text(kernels, where, place_of(executable, launch), options));
   }
   return result;
 }

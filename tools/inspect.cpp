@@ -78,6 +78,9 @@ std::string show(const std::vector<KernelInfo>& kernels, const InspectRequest& r
   for (const KernelInfo& kernel : kernels) {
     text += heading(fmt::format("kernel {} for {}", kernel.name, kernel.target));
     text += fmt::format("schedule {}\nlaunch {}\n", kernel.schedule, kernel.launch);
+    if (request.schedule) {
+      for (const KernelSchedule& schedule : kernel.schedules) text += to_string(schedule);
+    }
     if (request.kernels) text += kernel.source;
     if (request.facts) {
       for (const KernelFacts& facts : kernel.facts()) text += to_string(facts) + "\n";
@@ -89,7 +92,7 @@ std::string show(const std::vector<KernelInfo>& kernels, const InspectRequest& r
 }
 
 bool shows_kernels(const InspectRequest& request) {
-  return request.kernels || request.ptx || request.facts || request.sass;
+  return request.kernels || request.schedule || request.ptx || request.facts || request.sass;
 }
 
 std::string show(const Function& f, const InspectRequest& request) {
@@ -135,7 +138,7 @@ std::string read_graph(const std::string& path) {
 
 constexpr const char* help_text =
     "usage: croton inspect EXAMPLE_OR_FILE [--target cuda:sm_90] [--shapes SHAPES] [--graph] [--rewrites] [--plan] "
-    "[--kernels] [--ptx] [--facts] [--sass]\n"
+    "[--kernels] [--schedule] [--ptx] [--facts] [--sass]\n"
     "  --list               the examples\n"
     "  --target TARGET      cpu, or cuda:sm_XX of any architecture that NVRTC knows; no device is needed\n"
     "  --shapes SHAPES      those of the arguments of a call, such as 4096x1024,1024: its kernels and launches\n"
@@ -143,6 +146,7 @@ constexpr const char* help_text =
     "  --rewrites           the rules that fired\n"
     "  --plan               steps, buffers, lifetimes\n"
     "  --kernels            the generated text of each kernel\n"
+    "  --schedule           the schedule of each kernel, and why it was chosen\n"
     "  --ptx, --facts       by NVRTC: PTX; registers, memory, spills\n"
     "  --sass               by nvdisasm: the lines of each kernel with their instructions\n"
     "Without any of these: graph, plan and kernels.\n";
@@ -182,10 +186,10 @@ int inspect(const std::vector<std::string>& arguments) {
       const char* name;
       bool InspectRequest::* member;
     };
-    static constexpr Part parts[]{{"--graph", &InspectRequest::graph}, {"--rewrites", &InspectRequest::rewrites},
-                                  {"--plan", &InspectRequest::plan},   {"--kernels", &InspectRequest::kernels},
-                                  {"--ptx", &InspectRequest::ptx},     {"--facts", &InspectRequest::facts},
-                                  {"--sass", &InspectRequest::sass}};
+    static constexpr Part parts[]{{"--graph", &InspectRequest::graph},       {"--rewrites", &InspectRequest::rewrites},
+                                  {"--plan", &InspectRequest::plan},         {"--kernels", &InspectRequest::kernels},
+                                  {"--schedule", &InspectRequest::schedule}, {"--ptx", &InspectRequest::ptx},
+                                  {"--facts", &InspectRequest::facts},       {"--sass", &InspectRequest::sass}};
     const auto* part = std::ranges::find_if(parts, [&](const Part& p) { return word == p.name; });
     if (part != std::end(parts)) {
       request.*part->member = any = true;

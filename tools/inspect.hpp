@@ -13,7 +13,8 @@ struct InspectRequest {
   std::string what;  ///< an example's name, or a file
   std::string target = "cuda:sm_90";
   std::vector<Sizes> shapes = {};  ///< of the arguments of a call; empty: example sizes
-  bool graph = false, rewrites = false, plan = false, kernels = false, ptx = false, facts = false, sass = false;
+  bool graph = false, rewrites = false, plan = false, kernels = false, schedule = false, ptx = false, facts = false,
+       sass = false;
 };
 
 /// The requested parts, for a graph in its own language. The text is untrusted: every error in it is a croton::Error.

@@ -157,6 +157,13 @@ struct Counter {
     stack[level] = state;
     ++count;
   }
+  // All of them, before `state`.
+  CT_MEMBER typename C::State total_before(typename C::State state) const {
+    for (int level = 0; level < 44 && (count >> level); ++level) {
+      if ((count >> level) & 1) state = C::join(stack[level], state);
+    }
+    return state;
+  }
   CT_MEMBER typename C::State total() const {
     if (count == 0) return C::identity();
     int level = 0;

@@ -66,8 +66,8 @@ CT_DEVICE word32 multiply_words(word32 a, word32 b, word32& high) {
   return a * b;
 }
 
-// Memory is accessed 16 bytes at a time through this type (vector.cuh).
-typedef uint4 Word128;
+// Memory is accessed 16 bytes at a time through this type (vector.cuh). With uint4 NVRTC splits some stores of doubles.
+typedef ulonglong2 Word128;
 
 // The upper half of the 128-bit product.
 CT_DEVICE unsigned long long multiply_high(unsigned long long a, unsigned long long b) { return __umul64hi(a, b); }
@@ -106,6 +106,7 @@ CT_DEVICE T shuffle(T value, unsigned int lane) {
 }
 // Bit i: the condition of lane i.
 CT_DEVICE unsigned int ballot(bool condition) { return __ballot_sync(0xffffffffu, condition); }
+CT_DEVICE int count_bits(unsigned int bits) { return __popc(bits); }
 
 // Atomics of the whole device, without order to other accesses; they return the old value.
 CT_DEVICE unsigned int atomic_or(unsigned int* address, unsigned int bits) { return ::atomicOr(address, bits); }

@@ -123,6 +123,7 @@ CT_OWN T shuffle(T value, unsigned int lane) {
   return internal::shuffle_from(value, lane & 31u);
 }
 CT_OWN unsigned int ballot(bool condition) { return croton_simulator_wait_ballot(condition, 0xffffffffu); }
+CT_OWN int count_bits(unsigned int bits) { return __builtin_popcount(bits); }
 CT_OWN void warp_barrier() { croton_simulator_wait_warp(0xffffffffu); }
 
 CT_OWN unsigned int atomic_or(unsigned int* address, unsigned int bits) {

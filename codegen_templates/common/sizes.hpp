@@ -17,11 +17,13 @@ constexpr long long part_elements = 16 * block_elements;
 constexpr long long chunk_elements = 16;
 // Column kernels on a GPU: the largest number of parts of a reduction that is split.
 constexpr long long most_column_parts = 512;
+// Reductions of everything on a GPU: the largest number of parts.
+constexpr long long most_split_parts = 1 << 16;
 // Column kernels on the CPU: points of one tile.
 constexpr long long tile_points = 256;
 
-// Pointwise kernels with tiles: points along each of a tile's two axes.
-constexpr int cpu_tile_side = 64, gpu_tile_side = 32;
+// Pointwise kernels with tiles on the CPU: points along each of a tile's two axes.
+constexpr int cpu_tile_side = 64;
 // Launches of several pointwise kernels: points of one item.
 constexpr long long group_tile = 4096;
 

@@ -128,6 +128,20 @@ struct KernelFacts {
 /// One line: "row_1f0e: 40 registers, 0 bytes of static shared memory, ...".
 std::string to_string(const KernelFacts& facts);
 
+/// The schedule of one kernel of a function: how its work is distributed over a device, and why.
+struct KernelSchedule {
+  std::string name;      ///< that of its text, KernelInfo::name; kernels of one launch may share a text
+  std::string family;    ///< "pointwise", "row", "column", "split", "contract"; or "routine", "loop"
+  std::string device;    ///< "cpu", "cuda0"; a target such as "cuda:sm_90" if it was asked for
+  std::string schedule;  ///< "grain=32768 threads=128 vector=4 items=1 across=128 index=narrow"; on the CPU the grain
+  /// A sentence for each number: "vector=1: x (p0) begins 4 bytes after a multiple of 8".
+  std::vector<std::string> reasons;
+  Sizes sizes;              ///< of its axes, where neighbours may be merged; empty for routines and loops
+  std::int64_t blocks = 0;  ///< of its launch on a GPU; 0 on the CPU, and for routines and loops
+};
+/// A line with name, family, device and sizes, one with the schedule, and one for each reason.
+std::string to_string(const KernelSchedule& schedule);
+
 /// The memory of one operand of a launch.
 struct KernelOperand {
   std::int64_t bytes = 0;        ///< of the elements that the launch touches, each counted once
@@ -155,6 +169,8 @@ struct KernelInfo {
   std::string target;            ///< "cpu", "cuda:sm_90"
   std::string digest;            ///< hash of the text without comments
   std::string schedule;          ///< parameters of launches: "grain=32768 threads=256 blocks=2048"
+  /// The schedules of its kernels, with reasons: one, or several that are one launch.
+  std::vector<KernelSchedule> schedules;
   /// For the sizes of KernelOptions::shapes, or for example sizes: "1009 x 1013: 127 blocks of 256 threads".
   std::string launch;
   // The same in numbers, of the main entry, and for a routine of its largest launch. 0: not known without a call, as
@@ -241,6 +257,16 @@ class Function {
   std::string plan() const;
   /// The kernels as they run (default) or for a target: "cpu", "cuda:sm_90". No device is needed.
   std::vector<KernelInfo> kernels(const std::string& target = "", const KernelOptions& options = {}) const;
+  /// The schedule of each kernel, and why it was chosen: as the last call ran it, with its sizes and on its devices;
+  /// without the kernels of loops and branches that it did not run. Before the first call, or for a target or with
+  /// options, those of `kernels` with the same arguments.
+  std::vector<KernelSchedule> schedule(const std::string& target = "", const KernelOptions& options = {}) const;
+  /// Another function with the same code, whose schedules have more overrides: `schedule`, such as
+  /// "threads=128+vector=2", for one kernel, which `kernel` names as the flag schedule does ("row_1a2b3c", the
+  /// beginning of its name), for a family ("row"), or for all (""). It has its own working memory, and shared variables
+  /// stay shared; results never change. ValueError for overrides of another form, and for a kernel that this function
+  /// has neither in its last call nor for example sizes. A loop that is one launch has the numbers of the family row.
+  Function with_schedule(const std::string& kernel, const std::string& schedule) const;
   /// The effect of overrides of the schedule (in the format of the flag schedule): for each kernel its schedule and
   /// launch before and after, and for a CUDA target its facts, if NVRTC is found. Results never change.
   std::string schedule_difference(const std::string& target, const std::string& schedule) const;

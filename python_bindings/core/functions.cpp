@@ -278,6 +278,21 @@ void bind_kernel(nb::module_& m) {
       .def_ro("point_bytes", &KernelOperand::point_bytes, "The part for one point, such as a row that is reduced.")
       .def_ro("passes", &KernelOperand::passes, "How often the kernel reads each of them.")
       .def_ro("written", &KernelOperand::written, "Whether the kernel writes it.");
+  nb::class_<KernelSchedule>(m, "KernelSchedule", "The schedule of one kernel of a function, and why.")
+      .def_ro("name", &KernelSchedule::name, "The name of its text; kernels of one launch may share a text.")
+      .def_ro("family", &KernelSchedule::family,
+              "'pointwise', 'row', 'column', 'split', 'contract', or 'routine' or 'loop'.")
+      .def_ro("device", &KernelSchedule::device, "'cpu', 'cuda0'; or the target, if one was asked for.")
+      .def_ro("schedule", &KernelSchedule::schedule, "Its numbers, as text; on the CPU the grain.")
+      .def_ro("reasons", &KernelSchedule::reasons, "A sentence for each number.")
+      .def_prop_ro(
+          "sizes", [](const KernelSchedule& schedule) { return nb::tuple(nb::cast(schedule.sizes)); },
+          "The sizes of its axes, where neighbours may be merged; empty for routines and loops.")
+      .def_ro("blocks", &KernelSchedule::blocks, "Blocks of its launch on a GPU; 0 elsewhere, and if not known.")
+      .def("__str__", [](const KernelSchedule& schedule) { return to_string(schedule); })
+      .def("__repr__", [](const KernelSchedule& schedule) {
+        return "<croton.KernelSchedule " + schedule.name + " on " + schedule.device + ": " + schedule.schedule + ">";
+      });
   nb::class_<KernelInfo>(m, "KernelInfo", "One generated kernel of a function.")
       .def_ro("name", &KernelInfo::name, "Family and hash of the code.")
       .def_ro("source", &KernelInfo::source, "The kernel's own text; CUDA C++, or C++ for the CPU.")
@@ -286,6 +301,7 @@ void bind_kernel(nb::module_& m) {
       .def_ro("lines", &KernelInfo::lines, "The user's lines that the kernel computes.")
       .def_ro("target", &KernelInfo::target, "The target: 'cpu', 'cuda:sm_90'.")
       .def_ro("schedule", &KernelInfo::schedule, "The schedule of a launch.")
+      .def_ro("schedules", &KernelInfo::schedules, "The schedules of its kernels, with reasons.")
       .def_ro("launch", &KernelInfo::launch, "The launch for the given shapes, or for representative sizes.")
       .def_ro("items", &KernelInfo::items, "The items that the launch distributes.")
       .def_ro("points", &KernelInfo::points, "Independent results: elements, rows or columns.")
@@ -393,6 +409,31 @@ void bind_callable(nb::module_& m) {
           "overrides, as in the flag of that name. shapes: those of the arguments of a call, whose kernels and "
           "launches "
           "are shown; else they are for example sizes.")
+      .def(
+          "schedule",
+          [](const Callable& f, const std::string& target, const std::string& schedule,
+             const std::vector<Sizes>& shapes) {
+            const ReleaseGil no_gil;
+            return f.function.schedule(target, {.schedule = schedule, .shapes = shapes});
+          },
+          "target"_a = "", "schedule"_a = "", "shapes"_a = std::vector<Sizes>(),
+          "The schedule of each kernel, and why it was chosen: as the last call ran it. Before the first call, or with "
+          "arguments, those of kernels(target, schedule, shapes).")
+      .def(
+          "with_schedule",
+          [](const Callable& f, const std::string& kernel, const std::string& schedule) {
+            const auto changed = [&] {
+              const ReleaseGil no_gil;
+              return f.function.with_schedule(kernel, schedule);
+            };
+            return Callable{changed(), f.inputs, f.single, f.outputs, f.arguments};
+          },
+          "kernel"_a, "schedule"_a,
+          "A function with the same code, whose schedules have more overrides: schedule, such as "
+          "'threads=128+vector=2', for the kernel whose name begins with kernel ('row_1a2b3c'), for a family ('row') "
+          "or "
+          "for all (''). Shared variables stay shared, and results never change. ValueError for overrides of another "
+          "form and for a kernel that is not one of the function's. A pickle of it has no overrides.")
       .def(
           "schedule_difference",
           [](const Callable& f, const std::string& target, const std::string& schedule) {

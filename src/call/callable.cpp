@@ -24,8 +24,17 @@ namespace croton::detail {
 Callable::Callable(std::shared_ptr<const CompiledFunction> function)
     : function_(std::move(function)), placements_(*function_), shared_(*function_) {}
 
-std::shared_ptr<Callable> Callable::copy() const {
-  auto other = std::make_shared<Callable>(function_);
+std::shared_ptr<Callable> Callable::copy() const { return copy_with(function_); }
+
+std::shared_ptr<Callable> Callable::with_schedule(std::string overrides) const {
+  auto changed = std::make_shared<CompiledFunction>(*function_);
+  changed->schedule = std::move(overrides);
+  return copy_with(std::move(changed));
+}
+
+/// Plans do not depend on schedules; bound plans do, and are not copied.
+std::shared_ptr<Callable> Callable::copy_with(std::shared_ptr<const CompiledFunction> function) const {
+  auto other = std::make_shared<Callable>(std::move(function));
   const CallLock::Guard lock(mutex_, function_->name);
   other->placements_.copy_plans(placements_);
   return other;
@@ -209,6 +218,7 @@ bool Callable::call(std::span<const Argument> arguments, bool briefly,
   shared_.throw_on_common_memory();
   read_shared(arrays_);
   Placed& where = placements_.find(flags);  // the homes cannot change while the variables are locked
+  last_called_ = &where;
   const bool logs = !f.reference() && logs_placement(flags);
   if (logs && !where.logged) {
     log_placement(f.name, where);
@@ -236,6 +246,16 @@ Verification Callable::verification() const {
 std::vector<TransferInfo> Callable::transfers() const {
   const CallLock::Guard lock(mutex_, function_->name);
   return describe_transfers(run_counts_.transferred);
+}
+
+std::optional<std::vector<KernelSchedule>> Callable::schedules_of_last_call() {
+  const CallLock::Guard lock(mutex_, function_->name);
+  const auto homes_stay = shared_.lock_to_read();
+  const runtime::BoundPlan* last = last_called_ == nullptr ? nullptr : last_called_->plans.last();
+  if (last == nullptr) return std::nullopt;
+  std::vector<KernelSchedule> schedules;
+  last->add_schedules(schedules);
+  return schedules;
 }
 
 std::string Callable::loops_of_last_call(const runtime::Executable& executable) const {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,6 +32,8 @@ class Callable {
   const CompiledFunction& function() const { return *function_; }
   /// A copy with the same code and plans, and separate working memory.
   std::shared_ptr<Callable> copy() const;
+  /// The same with other overrides of schedules.
+  std::shared_ptr<Callable> with_schedule(std::string overrides) const;
   /// Calls the function and passes the results to `take` while the function is locked. `briefly`: the function keeps
   /// the results, and the next such call overwrites them; if the call would wait for another one, or would bind a plan,
   /// it does nothing and returns false.
@@ -49,6 +52,9 @@ class Callable {
   CallCounts counts() const;
   /// How the last call ran the loops of this plan: a line for each, with the number of the step.
   std::string loops_of_last_call(const runtime::Executable& executable) const;
+  /// The schedules of the kernels of the last call on the devices of a call from this thread now; nothing if there was
+  /// none.
+  std::optional<std::vector<KernelSchedule>> schedules_of_last_call();
   /// The transfers of the last call.
   std::vector<TransferInfo> transfers() const;
   Verification verification() const;
@@ -56,6 +62,7 @@ class Callable {
  private:
   struct Release;
 
+  std::shared_ptr<Callable> copy_with(std::shared_ptr<const CompiledFunction> function) const;
   void read_shared(runtime::CallArrays& arrays) const;
   std::vector<Array> inputs_in_order() const;
   void run_by_reference();
@@ -67,6 +74,7 @@ class Callable {
   const std::shared_ptr<const CompiledFunction> function_;
   mutable CallLock mutex_;  // guards all members that follow
   Placements placements_;
+  Placed* last_called_ = nullptr;  // one of them
   SharedLocks shared_;
 
   // State of the present call:

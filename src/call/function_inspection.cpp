@@ -3,13 +3,18 @@
 #include <croton/function.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
 #include <ostream>
 
 #include "call/callable.hpp"
+#include "codegen/schedule_overrides.hpp"
 #include "expr/print.hpp"
 #include "placement_log.hpp"
 #include "plan/plan.hpp"
+#include "runtime/bound/kernel_schedules.hpp"
 #include "runtime/cuda/libraries/nvrtc.hpp"
 #include "settings.hpp"
 #include "shown_kernels.hpp"
@@ -61,6 +66,46 @@ std::vector<KernelInfo> Function::kernels(const std::string& target, const Kerne
     kernels = detail::show_kernels(*where.executable, show);
   });
   return kernels;
+}
+
+std::vector<KernelSchedule> Function::schedule(const std::string& target, const KernelOptions& options) const {
+  if (target.empty() && options.schedule.empty() && options.shapes.empty()) {
+    if (auto schedules = impl().schedules_of_last_call()) return *std::move(schedules);
+  }
+  std::vector<KernelSchedule> schedules;
+  for (KernelInfo& kernel : kernels(target, options))
+    std::ranges::move(kernel.schedules, std::back_inserter(schedules));
+  return schedules;
+}
+
+std::string to_string(const KernelSchedule& schedule) {
+  std::string text = fmt::format("{}: {} on {}", schedule.name, schedule.family, schedule.device);
+  if (!schedule.sizes.empty()) text += fmt::format(", {}", fmt::join(schedule.sizes, " x "));
+  if (schedule.blocks > 0) text += fmt::format(", {} block{}", schedule.blocks, schedule.blocks == 1 ? "" : "s");
+  text += fmt::format("\n  {}\n", schedule.schedule);
+  for (const std::string& reason : schedule.reasons) text += fmt::format("    {}\n", reason);
+  return text;
+}
+
+Function Function::with_schedule(const std::string& kernel, const std::string& schedule) const {
+  const std::string more = codegen::overrides_for(kernel, schedule);
+  std::vector<std::string> names;
+  const auto add_names = [&](const std::vector<KernelSchedule>& of) {
+    for (const KernelSchedule& known : of) {
+      const bool listed = std::ranges::find(names, known.name) != names.end();
+      if (known.family != runtime::loop_family && !listed) names.push_back(known.name);
+    }
+  };
+  add_names(this->schedule());
+  for (const KernelInfo& shown : kernels()) add_names(shown.schedules);
+  if (!codegen::selects_one(kernel, names)) {
+    throw ValueError(fmt::format(
+        "{}: with_schedule(\"{}\", \"{}\"): no kernel has a name or digest that begins so, in the last call or for "
+        "example sizes; the kernels are {}; a family (pointwise, row, column, split, contract) or \"\" for all also "
+        "selects them",
+        name(), kernel, schedule, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+  }
+  return Function(impl().with_schedule(joined(impl().function().schedule, more)));
 }
 
 std::string Function::schedule_difference(const std::string& target, const std::string& schedule) const {

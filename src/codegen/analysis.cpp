@@ -199,6 +199,12 @@ bool Analysis::is_affine_load(NodeId id) const {
   return load != load_access.end() && accesses[load->second].affine;
 }
 
+bool Analysis::is_conditional(std::size_t access) const {
+  return std::ranges::any_of(load_access, [&](const auto& load) {
+    return load.second == access && kernel.body.op(load.first).is(expr::Core::load_if);
+  });
+}
+
 std::vector<std::int64_t> Analysis::host_values(std::span<const std::int64_t> extents) const {
   const Arena& body = kernel.body;
   std::vector<std::int64_t> values(body.size(), 0);

@@ -56,6 +56,8 @@ struct Analysis {
 
   /// Whether the node is a load with an affine access, which needs no index nodes.
   bool is_affine_load(NodeId id) const;
+  /// Whether a read of the access depends on a condition.
+  bool is_conditional(std::size_t access) const;
   /// The operand of an access.
   const kernel::Operand& operand_of(std::size_t access) const { return kernel.operands[accesses[access].operand]; }
   /// The access of a store of the kernel.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "codegen/schedule_tiles.hpp"
+
 namespace croton::codegen {
 
 namespace {
@@ -42,9 +44,13 @@ std::int64_t position_parameter(const Parameter& parameter, const Launch& launch
     case Parameter::Kind::lines:
       return line_count(launch);
     case Parameter::Kind::parts:
-      return column_parts(launch, schedule);
+      return reduction_parts(launch, schedule);
     case Parameter::Kind::parts_divisor:
-      return word(column_parts(launch, schedule));
+      return word(reduction_parts(launch, schedule));
+    case Parameter::Kind::bands:
+      return tile_bands(launch, schedule);
+    case Parameter::Kind::bands_divisor:
+      return word(tile_bands(launch, schedule));
     default:
       throw InternalError("a parameter that is not about positions was asked for");
   }

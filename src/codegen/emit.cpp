@@ -16,14 +16,18 @@ namespace croton::codegen {
 
 using kernel::Family;
 
-namespace {
-
-// In the names of texts: of the kernel, and of its text.
-constexpr std::size_t digits_of_kernel = 12, digits_of_text = 6;
-
-}  // namespace
-
 std::string name_of(Target target) { return target == Target::cpu ? "cpu" : "cuda"; }
+
+bool needs_table(std::span<const Parameter> parameters, Target target) {
+  // An entry also gets a number of items.
+  return target == Target::cuda && (parameters.size() + 1) * sizeof(std::uint64_t) > max_parameter_bytes;
+}
+
+ParameterEntry parameter_entry(bool in_table, std::string_view space, std::string_view by_value) {
+  if (!in_table) return {fmt::format("{} {}::Params p", by_value, space), ""};
+  return {fmt::format("const {}::Params* __restrict__ table", space),
+          fmt::format("  const {}::Params& p = *table;\n", space)};
+}
 
 std::string commented(const std::vector<std::string>& lines) {
   std::string text;
@@ -39,10 +43,10 @@ Functor Emitter::functor() {
   if (guarded()) line("mutable unsigned int bad = 0;", "the check that failed");
   switch (kernel_.family) {
     case Family::pointwise:
-      if (variant_.tiled())
+      if (target_ == Target::cuda)
+        variant_.tiled() ? emit_pack_tiles() : emit_packs();
+      else if (variant_.tiled())
         emit_tiles();
-      else if (target_ == Target::cuda)
-        emit_packs();
       else
         emit_pointwise();
       break;
@@ -59,7 +63,10 @@ Functor Emitter::functor() {
         emit_column();
       break;
     case Family::split:
-      emit_split();
+      if (is_split_of_packs())
+        emit_split_packs();
+      else
+        emit_split();
       break;
     case Family::contract:
       emit_contract();
@@ -69,7 +76,7 @@ Functor Emitter::functor() {
   line("};");
   const std::string support = support_text();
   return {support + code_, support + struct_ + "\n" + shown_, parameters_,
-          kernel_.family == Family::split ? state_bytes() : 0};
+          kernel_.family == Family::split && !is_split_of_packs() ? state_bytes() : 0};
 }
 
 Text Emitter::run(const std::vector<std::string>& comment) {
@@ -116,18 +123,21 @@ std::string Emitter::run_body(const std::string& space, std::string_view call) c
 
 std::string Emitter::launch_bounds() const {
   if (!is_in_packs()) return "";
-  // Bodies that are limited by memory need half of the threads of a multiprocessor; long ones may need the registers.
+  // Bodies that are limited by memory need half of the threads of a multiprocessor, and so do reductions, which wait
+  // for each other; long elementwise bodies may need the registers.
   constexpr int half = 1024;
-  const int blocks = schedule_.is_short ? std::max(1, half / schedule_.threads) : 1;
+  const bool is_short = schedule_.is_short || kernel_.family != Family::pointwise;
+  const int blocks = is_short ? std::max(1, half / schedule_.threads) : 1;
   return fmt::format("CT_LAUNCH_BOUNDS({}, {}) ", schedule_.threads, blocks);
 }
 
 std::string Emitter::entries(const std::string& name) const {
-  const bool split = kernel_.family == Family::split;
-  const std::string family = split                                            ? "split_parts"
-                             : variant_.tiled()                               ? "pointwise_tiles"
-                             : kernel_.family == Family::row && is_in_packs() ? "row_packs"
-                             : is_column_of_packs()                           ? "column_packs"
+  const bool split = kernel_.family == Family::split && !is_split_of_packs();
+  const std::string family = split                  ? "split_parts"
+                             : variant_.tiled()     ? "pointwise_tiles"
+                             : is_split_of_packs()  ? "split_packs"
+                             : is_row_of_packs()    ? "row_packs"
+                             : is_column_of_packs() ? "column_packs"
                                                     : std::string(kernel::name_of(kernel_.family));
   const std::string space = name + "_text::";
   std::string text;
@@ -140,13 +150,14 @@ std::string Emitter::entries(const std::string& name) const {
     if (split) entry("_finish(const {}Params* arguments)", "{}.finish()");
     return text;
   }
-  text = fmt::format("CT_KERNEL void {}{}(const {}Params p, ct::index points) {{\n{}}}\n", launch_bounds(), name, space,
-                     run_body(space, "ct::" + family + "({}, points)"));
+  const auto [declaration, lines] = parameter_entry(needs_table(parameters_, target_), name + "_text", "const");
+  text = fmt::format("CT_KERNEL void {}{}({}, ct::index points) {{\n{}{}}}\n", launch_bounds(), name, declaration,
+                     lines, run_body(space, "ct::" + family + "({}, points)"));
   if (split) {
     text += fmt::format(
-        "CT_KERNEL void {}_finish(const {}Params p) {{\n"
-        "  if (ct::block_index() != 0 || ct::thread_index() != 0) return;\n{}}}\n",
-        name, space, run_body(space, "{}.finish()"));
+        "CT_KERNEL void {}_finish({}) {{\n"
+        "  if (ct::block_index() != 0 || ct::thread_index() >= ct::lanes) return;\n{}{}}}\n",
+        name, declaration, lines, run_body(space, "{}.finish(ct::WarpTeam{{}})"));
   }
   return text;
 }
@@ -179,16 +190,24 @@ std::string prelude(Target target, bool simulator) {
       "common/bessel.cuh", "common/random.cuh",  "common/complex.cuh",
       "common/body.cuh",   "common/combine.cuh", "common/team.cuh",
       "common/motion.cuh"};
-  static constexpr std::string_view cpu[] = {"cpu/pointwise.hpp", "cpu/tiles.hpp", "cpu/extremes.hpp", "cpu/row.hpp",
-                                             "cpu/column.hpp",    "cpu/split.hpp", "cpu/group.hpp",
-                                             "cpu/product.hpp",   "cpu/loop.hpp",  "cpu/contract.hpp"};
+  static constexpr std::string_view cpu[] = {
+      "cpu/pointwise.hpp", "cpu/tiles.hpp", "cpu/extremes.hpp", "cpu/row.hpp",  "cpu/column.hpp",
+      "cpu/split.hpp",     "cpu/group.hpp", "cpu/product.hpp",  "cpu/loop.hpp", "cpu/contract.hpp"};
   static constexpr std::string_view cuda[] = {"common/division.cuh",
-                                              "pointwise.cuh",     "tiles.cuh",
-                                              "row.cuh",           "column.cuh",
-                                              "split.cuh",         "group.cuh",
-                                              "product.cuh",       "loop.cuh",
-                                              "contract.cuh",      "common/short_counter.cuh",
-                                              "row_packs.cuh",     "column_packs.cuh"};
+                                              "common/short_counter.cuh",
+                                              "pointwise.cuh",
+                                              "tiles.cuh",
+                                              "row.cuh",
+                                              "joint.cuh",
+                                              "totals.cuh",
+                                              "column.cuh",
+                                              "split.cuh",
+                                              "group.cuh",
+                                              "product.cuh",
+                                              "loop.cuh",
+                                              "contract.cuh",
+                                              "row_packs.cuh",
+                                              "column_packs.cuh"};
   std::string text;
   const auto add = [&](std::string_view path) { text += fmt::format("{}\n", embedded_file(path)); };
   add(target == Target::cpu ? "cpu/device_cpu.hpp"

@@ -17,6 +17,9 @@
 
 namespace croton::codegen {
 
+/// Digits of hashes in the names of texts: of the kernel, and of its text.
+inline constexpr std::size_t digits_of_kernel = 12, digits_of_text = 6;
+
 enum class Target : std::uint8_t { cpu, cuda };
 
 /// The architecture of CUDA texts that no GPU runs.
@@ -34,11 +37,13 @@ struct Parameter {
     last_tile,
     points,
     divisor,        // a word (access) of the divisor by the size of a merged axis
-    tiles_of_line,  // of a pointwise kernel for a GPU
+    tiles_of_line,  // of a pointwise or column kernel for a GPU
     tiles_divisor,  // a word of the divisor by it
-    lines,          // of a pointwise kernel for a GPU
-    parts,          // of a split column kernel for a GPU
+    lines,          // of these
+    parts,          // of a reduction for a GPU that is split among blocks
     parts_divisor,  // a word of the divisor by it
+    bands,          // of a kernel with tiles for a GPU: tiles along the tile axis
+    bands_divisor,  // a word of the divisor by it
     counters,       // of finished parts, one for each block of points
     // Of loops:
     matrix,  // a number of a product (MatrixNumber)
@@ -119,8 +124,11 @@ enum class LoopNumber : std::uint8_t { steps, rows, all_rows, condition, done, g
 /// The numbers of a product, in Parameter::index.
 enum class MatrixNumber : std::uint8_t { rows, inner, columns, a_row, a_inner, b_inner, b_column, c_row };
 
-/// The maximal size of the parameters of a launch, in bytes, on every GPU. A group that needs more is split.
+/// The maximal size of the parameters of a launch, in bytes, on every GPU.
 inline constexpr std::size_t max_parameter_bytes = 4096;
+/// Whether a text with these parameters has them in a table in the memory of the device: on a GPU, if they exceed those
+/// of a launch. Its entries get the address of the struct Params.
+bool needs_table(std::span<const Parameter> parameters, Target target);
 
 /// The text before every kernel of that target: device header, numbers, functions, combiners, templates.
 std::string prelude(Target target, bool simulator = false);

@@ -15,20 +15,18 @@ void Emitter::emit_column_packs() {
     if (is_fixed(a)) line(fmt::format("  ct::Pack<{}, vector> l{};", stored_type(dtype_of(a)), a));
   }
   line("};");
-  pack_inputs();
+  pack_inputs("Inputs", "fetch", fetched());
   line("template <class Team>");
   line("CT_MEMBER void point(const Team& team, const Line& line, Offset column, int left) const {");
   block([&] {
     line("(void)line, (void)column, (void)left;");
-    for (std::size_t m = 0; m < fast_axis(); ++m) {
-      if (analysis_.explicit_axes[axes_[m]->axes[0]]) line(fmt::format("const ct::index at{0} = line.i{0};", m));
-    }
+    line_positions();
     line("Fixed fixed;");
     line("(void)fixed;");
     for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
       if (is_fixed(a)) line(fmt::format("fixed.l{} = {};", a, pack_load(a)));
     }
-    if (schedule_.split)
+    if (schedule_.part > 0)
       column_parts();
     else
       column_stages();
@@ -42,40 +40,39 @@ void Emitter::emit_column_packs() {
 }
 
 void Emitter::column_constants() {
-  line(fmt::format("typedef {} Base;", schedule_.index == IndexWidth::narrow ? "int" : "ct::index"), "of positions");
-  line(fmt::format("typedef {} Offset;", schedule_.index == IndexWidth::wide ? "ct::index" : "int"), "in a line");
+  position_types("of positions", "in a line");
   line(fmt::format("static constexpr int threads = {}, across = {}, vector = {}, run = {};", schedule_.threads,
                    schedule_.across, schedule_.vector, schedule_.run));
-  line(fmt::format("static constexpr bool split = {};", schedule_.split));
+  line(fmt::format("static constexpr bool split = {};", schedule_.part > 0));
   line(fmt::format("CT_MEMBER Base width() const {{ return Base(p.n{}); }}", fast_axis()));
   line(fmt::format("CT_MEMBER Base length() const {{ return Base({}); }}",
                    product(variant_.parallel.size(), variant_.inner.size())));
   line("CT_MEMBER Base tiles_of_line() const { return Base(p.tiles); }");
   line("CT_MEMBER Base band(Base block) const { return p.by_tiles.divide(block); }");
-  if (!schedule_.split) return;
+  if (schedule_.part == 0) return;
   line("CT_MEMBER Base parts() const { return Base(p.parts); }");
   line("CT_MEMBER Base row_of(Base band) const { return p.by_parts.divide(band); }");
   line("CT_MEMBER ct::index points() const { return p.lines * p.n" + std::to_string(fast_axis()) + "; }");
 }
 
-/// The lambda that computes the value of a stage for one element.
-void Emitter::column_value(std::size_t s, const std::string& head) {
+/// The lambda that computes the values of a group for one element.
+void Emitter::column_value(const StageGroup& group, const std::string& head) {
   line(head + "[&](const Inputs& in, int e, Base k) CT_INLINE {");
   block([&] {
     line("(void)in, (void)e, (void)k;");
     element_index();
     inner_position("k");
-    declare({kernel_.stages[s].value}, false);
-    line(fmt::format("return {};", operand(kernel_.stages[s].value)));
+    declare_values(group);
+    line(fmt::format("return {};", values(group)));
   });
   line("});");
 }
 
 void Emitter::column_stages() {
-  for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
-    available_stages_ = s;
-    declare({kernel_.stages[s].value}, true);
-    column_value(s, fmt::format("const auto r{0} = team.template reduce<{1}, {0}>(", s, combiner(kernel_.stages[s])));
+  for (const StageGroup& group : kernel::stage_groups(kernel_)) {
+    begin_group(group);
+    column_value(group, fmt::format("const auto {} = team.template reduce<{}, {}>(", group_name(group), combiner(group),
+                                    group.begin));
   }
   available_stages_ = kernel_.stages.size();
   if (!any_by_element(true)) return;
@@ -90,21 +87,15 @@ void Emitter::column_stages() {
 }
 
 void Emitter::column_parts() {
-  for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
-    declare({kernel_.stages[s].value}, true);
-    column_value(
-        s, fmt::format("team.template store_part<{1}, {0}>({2}, ", s, combiner(kernel_.stages[s]), states_of_parts(s)));
-  }
+  // No reduction of a split kernel depends on another one.
+  const StageGroup all{0, kernel_.stages.size()};
+  begin_group(all);
+  line(fmt::format("typedef {} Combiner;", combiner(all)));
+  line("Combiner::State* const states = reinterpret_cast<Combiner::State*>(p.workspace);");
+  column_value(all, "team.template store_part<Combiner, 0>(states, ");
   line("if (!team.is_last(p.counters)) return;");
-  for (std::size_t s = 0; s < kernel_.stages.size(); ++s)
-    line(fmt::format("const auto r{0} = team.template total<{1}, {0}>({2});", s, combiner(kernel_.stages[s]),
-                     states_of_parts(s)));
+  line(fmt::format("const auto {} = team.template total<Combiner, 1>(states);", group_name(all)));
   available_stages_ = kernel_.stages.size();
-}
-
-std::string Emitter::states_of_parts(std::size_t s) const {
-  return fmt::format("reinterpret_cast<typename {}::State*>(p.workspace + {} * p.parts * points())",
-                     combiner(kernel_.stages[s]), bytes_of_state * s);
 }
 
 }  // namespace croton::codegen

@@ -20,8 +20,7 @@ Emitter::CachedValue Emitter::find_cached() const {
   const std::size_t access = analysis_.store_access(stores[0]);
   const DType dtype = dtype_of(access);
   if (!analysis_.accesses[access].affine || compute_dtype(dtype) != dtype) return {};
-  const std::vector<bool> in_stage = needed_for(kernel_.stages.back().value, expr::no_node),
-                          in_store = needed_for(stored, expr::no_node);
+  const std::vector<bool> in_stage = needed_for(kernel_.stages.back().value), in_store = needed_for(stored);
   for (NodeId id = body_.size(); id-- > 0;) {
     const expr::MapInfo* map = body_.op(id).map;
     if (!in_stage[id] || !in_store[id] || !analysis_.inner[id] || body_.type(id).dtype != dtype) continue;
@@ -32,20 +31,6 @@ Emitter::CachedValue Emitter::find_cached() const {
     if (!reads) return {id, access};
   }
   return {};
-}
-
-std::vector<bool> Emitter::needed_for(NodeId root, NodeId known) const {
-  std::vector<bool> needed(body_.size());
-  std::vector<NodeId> pending{root};
-  while (!pending.empty()) {
-    const NodeId id = pending.back();
-    pending.pop_back();
-    if (needed[id]) continue;
-    needed[id] = true;
-    if (id == known) continue;
-    for (const NodeId input : body_.inputs(id)) pending.push_back(input);
-  }
-  return needed;
 }
 
 void Emitter::value_lambda(const std::string& head, const kernel::Stage& stage, const std::string& arguments,
@@ -108,37 +93,6 @@ void Emitter::emit_pointwise() {
     else
       line("(void)column;");
     // Without inner axes everything runs once per point, and a point is one element.
-    stores_and_checks(false);
-  });
-  line("}");
-}
-
-void Emitter::emit_tiles() {
-  const std::size_t down = *variant_.tile_axis, across = axes_.size() - 1;
-  std::vector<std::size_t> others;
-  for (std::size_t m = 0; m < across; ++m) {
-    if (m != down) others.push_back(m);
-  }
-  line(fmt::format("CT_MEMBER ct::index height() const {{ return p.n{}; }}", down));
-  line(fmt::format("CT_MEMBER ct::index width() const {{ return p.n{}; }}", across));
-  line("struct Tile {");
-  for (std::size_t a = 0; a < variant_.staged.size(); ++a) {
-    if (is_staged(a)) line(fmt::format("  {} t{}[ct::tile_elements];", stored_type(dtype_of(a)), a));
-  }
-  line("};");
-  const std::string point =
-      fmt::format("ct::index{}, ct::index i{}, ct::index i{}, int at", others.empty() ? "" : " outer", down, across);
-  line(fmt::format("CT_MEMBER void fetch(Tile& tile, {}) const {{", point));
-  block([&] {
-    split_index("outer", others);
-    for (std::size_t a = 0; a < variant_.staged.size(); ++a) {
-      if (is_staged(a)) line(fmt::format("tile.t{}[at] = {};", a, address(a)));
-    }
-  });
-  line("}");
-  line(fmt::format("CT_MEMBER void element(const Tile& tile, {}) const {{", point));
-  block([&] {
-    split_index("outer", others);
     stores_and_checks(false);
   });
   line("}");
@@ -268,15 +222,16 @@ void Emitter::emit_split() {
     }
   });
   line("}");
-  if (in_grid_) line("template <class Team>");
-  line(fmt::format("CT_MEMBER void finish({}) const {{", in_grid_ ? "const Team& team" : ""));
+  const bool by_warp = target_ == Target::cuda;
+  if (by_warp) line("template <class Team>");
+  line(fmt::format("CT_MEMBER void finish({}) const {{", by_warp ? "const Team& team" : ""));
   block([&] {
     for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
-      line(fmt::format("const auto r{} = ct::{}<{}>({}, parts());", s, in_grid_ ? "total_of_blocks" : "split_total",
+      line(fmt::format("const auto r{} = ct::{}<{}>({}, parts());", s, by_warp ? "total_of_blocks" : "split_total",
                        combiner(kernel_.stages[s]), parts_of(s)));
     }
     available_stages_ = kernel_.stages.size();
-    if (in_grid_) line("if (!team.leads()) return;");
+    if (by_warp) line("if (!team.leads()) return;");
     stores_and_checks(false);
   });
   line("}");

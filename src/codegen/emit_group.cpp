@@ -9,10 +9,30 @@
 
 namespace croton::codegen {
 
+namespace {
+
+/// The lines that run a tile of one of the parts [begin, end) by body `b`; `end` is 0 for the last parts.
+std::string choice_of(std::size_t b, std::size_t begin, std::size_t end, Target target) {
+  if (target == Target::cpu) {
+    const std::string run =
+        fmt::format("ct::group_points(body{0}::Body{{p.a{0}[part - {1}]}}, first, last);", b, begin);
+    return end == 0 ? fmt::format("    {}\n", run) : fmt::format("    if (part < {}) return {}\n", end, run);
+  }
+  // Each thread reads the parameters of its part once, wherever they are.
+  return fmt::format(
+      "    {0}{{\n"
+      "      const body{1}::Params a = p.a{1}[part - {2}];\n"
+      "      return ct::pointwise_tile(body{1}::Body{{a}}, body{1}::Body::Base(tile));\n"
+      "    }}\n",
+      end == 0 ? "" : fmt::format("if (part < {}) ", end), b, begin);
+}
+
+}  // namespace
+
 std::string group_name(std::span<const Part> parts) {
   std::string names;
   for (const Part& part : parts) names += kernel_name(*part.analysis, part.variant->without_tiles());
-  return fmt::format("group_{}", base::to_hex(base::hash128(names)).substr(0, 12));
+  return fmt::format("group_{}", base::to_hex(base::hash128(names)).substr(0, digits_of_kernel));
 }
 
 Text emit_group(std::span<const Part> parts, Target target) {
@@ -44,11 +64,7 @@ Text emit_group(std::span<const Part> parts, Target target) {
     functors += commented(body.comment) +
                 fmt::format("namespace body{0} {{\n\n{1}\n}}  // namespace body{0}\n\n", b, body.functor.shown);
     members += fmt::format("  body{0}::Params a{0}[{1}];\n", b, body.parts.size());
-    const std::string run =
-        target == Target::cpu
-            ? fmt::format("ct::group_points(body{0}::Body{{p.a{0}[part - {1}]}}, first, last);", b, order.size())
-            : fmt::format("ct::pointwise_tile(body{0}::Body{{p.a{0}[part - {1}]}}, body{0}::Body::Base(tile));", b,
-                          order.size());
+    const std::size_t begin = order.size();
     for (const std::size_t part : body.parts) {
       order.push_back(part);
       for (Parameter parameter : body.functor.parameters) {
@@ -56,8 +72,7 @@ Text emit_group(std::span<const Part> parts, Target target) {
         text.parameters.push_back(parameter);
       }
     }
-    choice += b + 1 == bodies.size() ? fmt::format("    {}\n", run)
-                                     : fmt::format("    if (part < {}) return {}\n", order.size(), run);
+    choice += choice_of(b, begin, b + 1 < bodies.size() ? order.size() : 0, target);
   }
   for (const std::size_t part : order) text.parameters.push_back({.kind = Parameter::Kind::last_tile, .part = part});
   if (target == Target::cpu) {
@@ -65,7 +80,7 @@ Text emit_group(std::span<const Part> parts, Target target) {
   }
   const std::string name = group_name(parts);
   text.digest = base::to_hex(base::hash128(hashed + name));
-  text.name = fmt::format("{}_{}", name, text.digest.substr(0, 6));
+  text.name = fmt::format("{}_{}", name, text.digest.substr(0, digits_of_text));
   const std::string space = text.name + "_text";
   text.code = fmt::format(
       "namespace {0} {{\n\n"
@@ -85,11 +100,13 @@ Text emit_group(std::span<const Part> parts, Target target) {
         "}}\n",
         text.name, space);
   } else {
+    const bool in_table = needs_table(text.parameters, target);
+    const auto [declaration, lines] = parameter_entry(in_table, space, "CT_PARAMETERS");
     text.code += fmt::format(
-        "CT_KERNEL void {0}(CT_PARAMETERS {1}::Params p, ct::index) {{\n"
-        "  ct::group(p.ends, {2}, {1}::Run{{p}});\n"
+        "CT_KERNEL void {0}({1}, ct::index) {{\n{2}"
+        "  ct::{3}(p.ends, {4}, {5}::Run{{p}});\n"
         "}}\n",
-        text.name, space, order.size());
+        text.name, declaration, lines, in_table ? "group_of_table" : "group", order.size(), space);
   }
   return text;
 }

@@ -34,34 +34,40 @@ class LoopEmitter {
       number(LoopNumber::done, "ct::index* done");
     }
     if (loop_.of_grid) number(LoopNumber::grid_barrier, "unsigned int* grid_barrier");
+    in_table_ = needs_table(text_.parameters, target_);
     const std::string body = steps();
     text_.digest = base::to_hex(base::hash128(name_of(target_) + hashed_ + members_ + body));
-    text_.name = fmt::format("loop_{}", text_.digest.substr(0, 12));
+    text_.name = fmt::format("loop_{}", text_.digest.substr(0, digits_of_kernel));
     text_.code = fmt::format(
         "namespace {0}_text {{\n\n"
         "{1}struct Params {{\n{2}}};\n\n"
         "struct Run {{\n  const Params& p;\n\n{3}}};\n\n"
         "}}  // namespace {0}_text\n\n",
         text_.name, functors_, members_, body);
-    text_.code +=
-        target_ == Target::cpu
-            ? fmt::format(
-                  "extern \"C\" void {0}(const {0}_text::Params* arguments, ct::index begin, ct::index end) {{\n"
-                  "  const {0}_text::Params p = *arguments;\n"
-                  "  ct::loop({0}_text::Run{{p}}, begin, end);\n"
-                  "}}\n",
-                  text_.name)
-            : fmt::format(
-                  "CT_KERNEL void {0}(CT_PARAMETERS {0}_text::Params p, ct::index{1}) {{\n"
-                  "  {2};\n"
-                  "}}\n",
-                  text_.name, loop_.of_grid ? "" : " shares",
-                  loop_.of_grid ? fmt::format("ct::loop_of_grid({}_text::Run{{p}}, p.grid_barrier)", text_.name)
-                                : fmt::format("ct::loop({}_text::Run{{p}}, shares)", text_.name));
+    text_.code += entry();
     return std::move(text_);
   }
 
  private:
+  std::string entry() const {
+    const std::string space = text_.name + "_text";
+    if (target_ == Target::cpu) {
+      return fmt::format(
+          "extern \"C\" void {0}(const {1}::Params* arguments, ct::index begin, ct::index end) {{\n"
+          "  const {1}::Params p = *arguments;\n"
+          "  ct::loop({1}::Run{{p}}, begin, end);\n"
+          "}}\n",
+          text_.name, space);
+    }
+    const auto [declaration, lines] = parameter_entry(in_table_, space, "CT_PARAMETERS");
+    return fmt::format(
+        "CT_KERNEL void {0}({1}, ct::index{2}) {{\n{3}"
+        "  ct::{4}({5}::Run{{p}}, {6});\n"
+        "}}\n",
+        text_.name, declaration, loop_.of_grid ? "" : " shares", lines, loop_.of_grid ? "loop_of_grid" : "loop", space,
+        loop_.of_grid ? "p.grid_barrier" : "shares");
+  }
+
   void add_part(std::size_t i) {
     const LoopPart& part = loop_.parts[i];
     const auto add = [&](Parameter parameter) {
@@ -119,37 +125,64 @@ class LoopEmitter {
                        i, i, points(i));
   }
 
+  /// The code of a part, as lines without indentation.
+  struct PartLines {
+    std::vector<std::string> copy;   // its parameters for the rows of the share, the same in all steps
+    std::vector<std::string> slots;  // variables that steps change, if they are not among `copy`
+    std::vector<std::string> moves;  // the addresses of a step
+  };
+  PartLines lines_of(std::size_t i) const {
+    const LoopPart& part = loop_.parts[i];
+    PartLines lines;
+    lines.copy.push_back(fmt::format("part{0}::Params a{0} = p.a{0};", i));
+    // The parameter for the size of the first axis is its size for one row.
+    if (loop_.partitioned) lines.copy.push_back(fmt::format("a{0}.n0 = p.a{0}.n0 * rows;", i));
+    for (std::size_t a = 0; a < part.motions.size(); ++a) {
+      const std::string name = fmt::format("{}_{}", i, a),
+                        to = fmt::format("a{0}.p{1} = ct::moved(p.a{0}.p{1}, ", i, a),
+                        row = loop_.partitioned ? fmt::format("first * p.m{}.row", name) : "",
+                        sum = row.empty() ? "" : row + " + ";
+      switch (part.motions[a]) {
+        case Motion::none:
+          break;
+        case Motion::rows:
+          if (loop_.partitioned) lines.copy.push_back(fmt::format("{}{});", to, row));
+          break;
+        case Motion::line:
+          lines.moves.push_back(fmt::format("{}{}t * p.m{}.step);", to, sum, name));
+          break;
+        case Motion::ring:
+          (in_table_ ? lines.slots : lines.copy).push_back(fmt::format("ct::index slot{0} = p.m{0}.slot;", name));
+          lines.moves.push_back(fmt::format("{0}{1}slot{2} * p.m{2}.step);", to, sum, name));
+          lines.moves.push_back(fmt::format("slot{0} = ct::next_slot(slot{0}, p.m{0}.slots);", name));
+          break;
+      }
+    }
+    if (part.analysis == nullptr && target_ == Target::cpu)
+      lines.copy.push_back(fmt::format("ct::make_panels(a{}, share);", i));
+    return lines;
+  }
+
+  static std::string indented(const std::vector<std::string>& lines, std::string_view indent) {
+    std::string text;
+    for (const std::string& line : lines) text += fmt::format("{}{}\n", indent, line);
+    return text;
+  }
+
   std::string steps() const {
     std::string before, moves, calls;
     for (std::size_t i = 0; i < loop_.parts.size(); ++i) {
-      const LoopPart& part = loop_.parts[i];
-      before += fmt::format("    part{0}::Params a{0} = p.a{0};\n", i);
-      // The parameter for the size of the first axis is its size for one row.
-      if (loop_.partitioned) before += fmt::format("    a{0}.n0 = p.a{0}.n0 * rows;\n", i);
-      for (std::size_t a = 0; a < part.motions.size(); ++a) {
-        const std::string name = fmt::format("{}_{}", i, a),
-                          to = fmt::format("a{0}.p{1} = ct::moved(p.a{0}.p{1}, ", i, a),
-                          row = loop_.partitioned ? fmt::format("first * p.m{}.row", name) : "";
-        switch (part.motions[a]) {
-          case Motion::none:
-            break;
-          case Motion::rows:
-            if (loop_.partitioned) before += fmt::format("    {}{});\n", to, row);
-            break;
-          case Motion::line:
-            moves += fmt::format("      {}{}{}t * p.m{}.step);\n", to, row, row.empty() ? "" : " + ", name);
-            break;
-          case Motion::ring:
-            before += fmt::format("    ct::index slot{0} = p.m{0}.slot;\n", name);
-            moves += fmt::format("      {0}{1}{2}slot{3} * p.m{3}.step);\n", to, row, row.empty() ? "" : " + ", name);
-            moves += fmt::format("      slot{0} = ct::next_slot(slot{0}, p.m{0}.slots);\n", name);
-            break;
-        }
+      const PartLines lines = lines_of(i);
+      if (in_table_) {
+        // A thread has no registers for so many parameters: it reads those of a part again in each step.
+        before += indented(lines.slots, "    ");
+        calls += "      {\n" + indented(lines.copy, "      ") + indented(lines.moves, "      ") + call(i) + "      }\n";
+      } else {
+        before += indented(lines.copy, "    ");
+        moves += indented(lines.moves, "      ");
+        calls += call(i);
       }
-      if (part.analysis == nullptr && target_ == Target::cpu)
-        before += fmt::format("    ct::make_panels(a{}, share);\n", i);
-      calls += call(i);
-      if (part.sync_after) calls += "      group.sync();\n";
+      if (loop_.parts[i].sync_after) calls += "      group.sync();\n";
     }
     if (loop_.condition) {
       calls += fmt::format(
@@ -178,6 +211,7 @@ class LoopEmitter {
   Target target_;
   Text text_;
   std::string hashed_, functors_, members_;
+  bool in_table_ = false;
 };
 
 }  // namespace

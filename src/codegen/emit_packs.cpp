@@ -4,23 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "codegen/emitter.hpp"
+#include "codegen/schedule_tiles.hpp"
 #include "codegen/spelling.hpp"
 
 namespace croton::codegen {
 
 bool Emitter::is_fetched(std::size_t a) const {
-  if (analysis_.accesses[a].written || !has_line(a)) return false;
-  if (kernel_.family == Family::row && along_line(a) == StrideClass::none) return false;  // once for each row
+  if (analysis_.accesses[a].written || !has_line(a) || is_staged(a)) return false;
+  if (is_row_of_packs() && along_line(a) == StrideClass::none) return false;  // once for each row
   if (kernel_.family == Family::column && !moves_inside(a)) return false;
-  return !is_conditional(a);
-}
-
-bool Emitter::is_conditional(std::size_t a) const {
-  return std::ranges::any_of(analysis_.load_access, [&](const auto& load) {
-    return load.second == a && body_.op(load.first).is(expr::Core::load_if);
-  });
+  return !analysis_.is_conditional(a);
 }
 
 bool Emitter::moves_inside(std::size_t a) const {
@@ -32,11 +28,16 @@ bool Emitter::moves_inside(std::size_t a) const {
 
 bool Emitter::is_fixed(std::size_t a) const {
   return kernel_.family == Family::column && !analysis_.accesses[a].written && has_line(a) && !moves_inside(a) &&
-         along_line(a) != StrideClass::none && !is_conditional(a);
+         along_line(a) != StrideClass::none && !analysis_.is_conditional(a);
 }
 
 std::vector<std::size_t> Emitter::divided_axes() const {
   std::vector<std::size_t> axes;
+  if (variant_.tiled()) {
+    axes = axes_around_tiles(variant_);
+    if (!axes.empty()) axes.erase(axes.begin());
+    return axes;
+  }
   for (std::size_t m = 1; m < axes_.size(); ++m) {
     if (m < fast_axis() || m > fast_axis() + 1) axes.push_back(m);
   }
@@ -51,16 +52,23 @@ void Emitter::element_index() {
     line(fmt::format("const ct::index at{0} = ct::index(line.i{0}) + i{0};", fast));
 }
 
-void Emitter::inner_position(const std::string& position) {
-  const std::size_t first = variant_.parallel.size();
-  std::string rest = position;
-  for (std::size_t m = axes_.size(); m-- > first;) {
-    if (m == first) {
-      line(fmt::format("const Base i{} = {};", m, rest));
+void Emitter::divide_position(std::string position, const std::vector<std::size_t>& axes) {
+  for (std::size_t k = axes.size(); k-- > 0;) {
+    const std::size_t m = axes[k];
+    if (k == 0) {
+      line(fmt::format("const Base i{} = {};", m, position));
     } else {
-      line(fmt::format("const Base q{0} = p.d{0}.divide({1}), i{0} = {1} - q{0} * Base(p.n{0});", m, rest));
-      rest = fmt::format("q{}", m);
+      line(fmt::format("const Base q{0} = p.d{0}.divide({1}), i{0} = {1} - q{0} * Base(p.n{0});", m, position));
+      position = fmt::format("q{}", m);
     }
+  }
+}
+
+void Emitter::inner_position(const std::string& position) {
+  std::vector<std::size_t> axes(variant_.inner.size());
+  std::iota(axes.begin(), axes.end(), variant_.parallel.size());
+  divide_position(position, axes);
+  for (const std::size_t m : axes) {
     line(fmt::format("(void)i{};", m));
     if (analysis_.explicit_axes[axes_[m]->axes[0]]) line(fmt::format("const ct::index at{0} = i{0};", m));
   }
@@ -79,13 +87,13 @@ std::string Emitter::pack_address(std::size_t a) const {
 
 std::string Emitter::pack_load(std::size_t a) const {
   const std::string from = pack_address(a);
-  const bool row = kernel_.family == Family::row;
   switch (along_line(a)) {
     case StrideClass::none:
       return fmt::format("left > 0 ? {} : {}{{}}", element_of(from, "0"), stored_type(dtype_of(a)));
     case StrideClass::unit:
-      return is_aligned() ? fmt::format("ct::load_pack<vector{}>({} + column, left)", row ? ", whole" : "", from)
-                          : fmt::format("ct::gather_pack<vector>({} + column, Offset(1), left)", from);
+      return is_aligned()
+                 ? fmt::format("ct::load_pack<vector{}>({} + column, left)", is_row_of_packs() ? ", whole" : "", from)
+                 : fmt::format("ct::gather_pack<vector>({} + column, Offset(1), left)", from);
     case StrideClass::any:
       break;
   }
@@ -96,16 +104,33 @@ std::string Emitter::pack_load(std::size_t a) const {
 void Emitter::emit_packs() {
   pack_constants();
   pack_line();
-  pack_inputs();
+  pack_inputs("Inputs", "fetch", fetched());
   pack_use();
+}
+
+void Emitter::position_types(std::string_view base, std::string_view offset) {
+  line(fmt::format("typedef {} Base;", schedule_.index == IndexWidth::narrow ? "int" : "ct::index"), base);
+  line(fmt::format("typedef {} Offset;", schedule_.index == IndexWidth::wide ? "ct::index" : "int"), offset);
+}
+
+void Emitter::line_positions() {
+  for (std::size_t m = 0; m < fast_axis(); ++m) {
+    if (analysis_.explicit_axes[axes_[m]->axes[0]]) line(fmt::format("const ct::index at{0} = line.i{0};", m));
+  }
+}
+
+std::vector<std::size_t> Emitter::fetched() const {
+  std::vector<std::size_t> fetched;
+  for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
+    if (is_fetched(a)) fetched.push_back(a);
+  }
+  return fetched;
 }
 
 /// The numbers of the schedule, and the sizes that the template asks for.
 void Emitter::pack_constants() {
   const bool flat = axes_.size() <= 1;
-  line(fmt::format("typedef {} Base;", schedule_.index == IndexWidth::narrow ? "int" : "ct::index"), "of positions");
-  line(fmt::format("typedef {} Offset;", schedule_.index == IndexWidth::wide ? "ct::index" : "int"),
-       "from the first element of a line");
+  position_types("of positions", "from the first element of a line");
   line(fmt::format("static constexpr int threads = {}, across = {}, vector = {}, items = {};", schedule_.threads,
                    schedule_.across, schedule_.vector, schedule_.items));
   line(fmt::format("static constexpr bool flat = {}, down = {}, is_short = {};", flat, schedule_.down,
@@ -116,6 +141,20 @@ void Emitter::pack_constants() {
   if (flat) return;
   line("CT_MEMBER Base tiles_of_line() const { return Base(p.tiles); }");
   line("CT_MEMBER Base band(Base tile) const { return p.by_tiles.divide(tile); }");
+}
+
+void Emitter::line_index() {
+  std::vector<std::size_t> axes;
+  for (std::size_t m = 0; m < fast_axis(); ++m) {
+    if (variant_.tile_axis != m) axes.push_back(m);
+  }
+  std::string position = "row";
+  if (variant_.tiled()) {
+    line("(void)outer;");
+    line(fmt::format("const Base i{} = row;", *variant_.tile_axis));
+    position = "outer";
+  }
+  divide_position(position, axes);
 }
 
 void Emitter::pack_line() {
@@ -146,18 +185,10 @@ void Emitter::pack_line() {
   line("struct Line {");
   for (const std::string& member : members) line("  " + member + ";");
   line("};");
-  line("CT_MEMBER Line line(Base row, Base first) const {");
+  line(fmt::format("CT_MEMBER Line line({}Base row, Base first) const {{", variant_.tiled() ? "Base outer, " : ""));
   block([&] {
     line("(void)row, (void)first;");
-    std::string position = "row";
-    for (std::size_t m = fast; m-- > 0;) {
-      if (m == 0) {
-        line(fmt::format("const Base i0 = {};", position));
-      } else {
-        line(fmt::format("const Base q{0} = p.d{0}.divide({1}), i{0} = {1} - q{0} * Base(p.n{0});", m, position));
-        position = fmt::format("q{}", m);
-      }
-    }
+    line_index();
     std::string list;
     for (const std::string& value : values) list += (list.empty() ? "" : ", ") + value;
     line(fmt::format("return Line{{{}}};", list));
@@ -165,17 +196,16 @@ void Emitter::pack_line() {
   line("}");
 }
 
-void Emitter::pack_inputs() {
-  line("struct Inputs {");
-  for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
-    if (!is_fetched(a)) continue;
-    const std::string_view type = stored_type(dtype_of(a));
-    line(along_line(a) == StrideClass::none ? fmt::format("  {} l{};", type, a)
-                                            : fmt::format("  ct::Pack<{}, vector> l{};", type, a));
+void Emitter::pack_inputs(std::string_view type, std::string_view function, const std::vector<std::size_t>& accesses) {
+  line(fmt::format("struct {} {{", type));
+  for (const std::size_t a : accesses) {
+    const std::string_view stored = stored_type(dtype_of(a));
+    line(along_line(a) == StrideClass::none ? fmt::format("  {} l{};", stored, a)
+                                            : fmt::format("  ct::Pack<{}, vector> l{};", stored, a));
   }
   line("};");
   const bool column = kernel_.family == Family::column;
-  line(fmt::format("CT_MEMBER Inputs fetch(const Line& line, Offset column, {}int left) const {{",
+  line(fmt::format("CT_MEMBER {} {}(const Line& line, Offset column, {}int left) const {{", type, function,
                    column ? "Base k, " : ""));
   block([&] {
     line("(void)line, (void)column, (void)left;");
@@ -183,23 +213,24 @@ void Emitter::pack_inputs() {
       line("(void)k;");
       inner_position("k");
     }
-    line("Inputs in;");
-    for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
-      if (is_fetched(a)) line(fmt::format("in.l{} = {};", a, pack_load(a)));
-    }
+    line(fmt::format("{} in;", type));
+    for (const std::size_t a : accesses) line(fmt::format("in.l{} = {};", a, pack_load(a)));
     line("return in;");
   });
   line("}");
 }
 
 void Emitter::pack_use() {
-  const std::size_t fast = axes_.empty() ? 0 : axes_.size() - 1;
-  line("CT_MEMBER void use(const Line& line, Offset column, int left, const Inputs& in) const {");
+  line(fmt::format("CT_MEMBER void use(const Line& line, Offset column, int left, const Inputs& in{}) const {{",
+                   variant_.tiled() ? ", const Tile& tile, int at" : ""));
   block([&] {
     line("(void)line, (void)column, (void)in;");
-    for (std::size_t m = 0; m < fast; ++m) {
-      if (analysis_.explicit_axes[axes_[m]->axes[0]]) line(fmt::format("const ct::index at{0} = line.i{0};", m));
+    for (std::size_t a = 0; a < variant_.staged.size(); ++a) {
+      if (is_staged(a))
+        line(fmt::format("const ct::Pack<{0}, vector> t{1} = ct::load_pack<vector>(tile.t{1} + at, left);",
+                         stored_type(dtype_of(a)), a));
     }
+    line_positions();
     // Without inner axes everything runs once per point, and a point is one element.
     pack_elements(false);
   });
@@ -222,9 +253,7 @@ void Emitter::pack_elements(bool elements) {
     stores_and_checks(elements);
   });
   line("}");
-  const std::string_view how = !is_aligned()                   ? "scatter_pack"
-                               : kernel_.family == Family::row ? "store_pack<whole>"
-                                                               : "store_pack";
+  const std::string_view how = !is_aligned() ? "scatter_pack" : is_row_of_packs() ? "store_pack<whole>" : "store_pack";
   for (const std::size_t a : packed) line(fmt::format("ct::{}({} + column, o{}, left);", how, pack_address(a), a));
 }
 

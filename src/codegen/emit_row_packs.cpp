@@ -1,4 +1,4 @@
-// The bodies of row kernels for a GPU in packs (codegen_templates/row_packs.cuh). A line is a row.
+// The bodies of row and split kernels for a GPU in packs (codegen_templates/row_packs.cuh). A line is a row, or all.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,72 +8,84 @@
 
 namespace croton::codegen {
 
-std::vector<std::vector<NodeId>> Emitter::kept_by_stage() const {
-  const std::size_t stages = kernel_.stages.size();
-  std::vector<std::vector<NodeId>> kept(stages);
-  if (!schedule_.held) return kept;
-  std::vector<std::vector<bool>> needed;
-  for (const kernel::Stage& stage : kernel_.stages) needed.push_back(needed_for(stage.value, expr::no_node));
-  std::vector<bool> of_results(body_.size());
-  for (const NodeId target : targets_of(true)) {
-    const std::vector<bool> own = needed_for(target, expr::no_node);
-    for (NodeId id = 0; id < body_.size(); ++id) of_results[id] = of_results[id] || own[id];
+std::vector<std::vector<NodeId>> Emitter::kept_by_group(const std::vector<StageGroup>& groups) const {
+  std::vector<std::vector<NodeId>> kept(groups.size());
+  if (schedule_.held == 0) return kept;
+  std::vector<std::vector<bool>> needed;  // by each group, then by the results
+  for (const StageGroup& group : groups) {
+    std::vector<NodeId> values;
+    for (std::size_t s = group.begin; s < group.end; ++s) values.push_back(kernel_.stages[s].value);
+    needed.push_back(kernel::needed_for(body_, values));
   }
-  needed.push_back(std::move(of_results));
+  needed.push_back(kernel::needed_for(body_, targets_of(true)));
   for (NodeId id = 0; id < body_.size(); ++id) {
     const expr::MapInfo* map = body_.op(id).map;
     if (map == nullptr || map->cost < min_cached_cost || !analysis_.inner[id]) continue;
-    const auto uses = [&](std::size_t s) { return needed[s][id]; };
-    for (std::size_t s = 0; s < stages; ++s) {
-      if (!uses(s)) continue;
-      for (std::size_t later = s + 1; later <= stages; ++later) {
-        if (!uses(later)) continue;
-        kept[s].push_back(id);
-        break;
-      }
-      break;
-    }
+    const auto uses = [&](const std::vector<bool>& by) { return by[id]; };
+    const auto first = std::ranges::find_if(needed, uses);
+    if (std::count_if(first, needed.end(), uses) > 1)
+      kept[static_cast<std::size_t>(first - needed.begin())].push_back(id);
   }
   return kept;
 }
 
-void Emitter::emit_row_packs() {
-  const std::vector<std::vector<NodeId>> kept = kept_by_stage();
-  line(fmt::format("typedef {} Base;", schedule_.index == IndexWidth::narrow ? "int" : "ct::index"), "of rows");
-  line(fmt::format("typedef {} Offset;", schedule_.index == IndexWidth::wide ? "ct::index" : "int"), "in a row");
+void Emitter::row_pack_constants() {
+  position_types("of rows", "in a row");
   line(fmt::format("static constexpr int threads = {}, lanes = {}, warps = {}, packs = {}, vector = 4;",
                    schedule_.threads, schedule_.lanes, schedule_.warps, schedule_.packs));
   line(fmt::format("static constexpr int most_blocks = {};", schedule_.row_blocks), "of the tree, in a row");
-  line(fmt::format("static constexpr bool held = {}, whole = {};", schedule_.held, schedule_.whole));
-  line(fmt::format("CT_MEMBER Offset length() const {{ return Offset(p.n{}); }}", axes_.size() - 1));
+  line(fmt::format("static constexpr bool held = {}, staged = {}, whole = {}, full = {}, is_short = {};",
+                   schedule_.held > 0, schedule_.staged > 0, schedule_.whole, schedule_.full, schedule_.is_short));
+  line(fmt::format("CT_MEMBER {0} length() const {{ return {0}(p.n{1}); }}",
+                   kernel_.family == Family::row ? "Offset" : "Base", axes_.size() - 1));
   pack_line();
-  pack_inputs();
-  line("struct Kept {");
-  for (const std::vector<NodeId>& nodes : kept) {
-    for (const NodeId id : nodes)
-      line(fmt::format("  ct::Pack<{}, vector> k{};", value_type(body_.type(id).dtype), id));
+  std::vector<std::size_t> held, staged, others;
+  for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
+    if (is_fetched(a)) (is_held(a) ? held : is_staged_row(a) ? staged : others).push_back(a);
   }
-  line("};");
+  const auto add = [&](std::string_view type, std::string_view function, const std::vector<std::size_t>& accesses) {
+    if (accesses.empty())
+      line(fmt::format("typedef ct::Nothing {};", type));
+    else
+      pack_inputs(type, function, accesses);
+  };
+  add("Held", "hold", held);
+  add("Staged", "stage", staged);
+  pack_inputs("Inputs", "fetch", others);
+}
+
+void Emitter::emit_row_packs() {
+  const std::vector<StageGroup> groups = kernel::stage_groups(kernel_);
+  const std::vector<std::vector<NodeId>> kept = kept_by_group(groups);
+  row_pack_constants();
+  if (std::ranges::all_of(kept, &std::vector<NodeId>::empty)) {
+    line("typedef ct::Nothing Kept;");
+  } else {
+    line("struct Kept {");
+    for (const std::vector<NodeId>& nodes : kept) {
+      for (const NodeId id : nodes)
+        line(fmt::format("  ct::Pack<{}, vector> k{};", value_type(body_.type(id).dtype), id));
+    }
+    line("};");
+  }
   line("template <class Team>");
   line("CT_MEMBER void point(const Team& team, const Line& line) const {");
   block([&] {
     line("(void)line;");
-    for (std::size_t m = 0; m + 1 < axes_.size(); ++m) {
-      if (analysis_.explicit_axes[axes_[m]->axes[0]]) line(fmt::format("const ct::index at{0} = line.i{0};", m));
-    }
+    line_positions();
     if (any_by_element(true)) declare(targets_of(true), true);
-    for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
-      available_stages_ = s;
-      declare({kernel_.stages[s].value}, true);
-      row_pack_stage(s, kept[s]);
-      for (const NodeId id : kept[s]) names_[id] = fmt::format("kept.k{}[e]", id);
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      begin_group(groups[g]);
+      row_pack_stage(groups[g], kept[g]);
+      for (const NodeId id : kept[g]) names_[id] = fmt::format("kept.k{}[e]", id);
     }
     available_stages_ = kernel_.stages.size();
     if (any_by_element(true)) {
       declare(targets_of(true), true);
-      line("team.each([&](const Inputs& in, const Kept& kept, Offset column, int left) CT_INLINE {");
+      line("team.each([&](const Held& held, const Staged& staged, const Inputs& in, const Kept& kept, Offset column,");
+      line("              int left) CT_INLINE {");
       block([&] {
-        line("(void)in, (void)kept;");
+        line("(void)held, (void)staged, (void)in, (void)kept;");
         pack_elements(true);
       });
       line("});");
@@ -90,19 +102,59 @@ void Emitter::emit_row_packs() {
   line("}");
 }
 
-void Emitter::row_pack_stage(std::size_t s, const std::vector<NodeId>& kept) {
-  line(
-      fmt::format("const auto r{0} = team.template reduce<{1}, {0}>([&](const Inputs& in, Kept& kept, int e, Offset "
-                  "column) CT_INLINE {{",
-                  s, combiner(kernel_.stages[s])));
+void Emitter::row_pack_stage(const StageGroup& group, const std::vector<NodeId>& kept) {
+  line(fmt::format("const auto {} = team.template reduce<{}, {}>([&](const Held& held, const Staged& staged,",
+                   group_name(group), combiner(group), group.begin));
+  line("    const Inputs& in, Kept& kept, int e, Offset column) CT_INLINE {");
   block([&] {
-    line("(void)in, (void)kept, (void)e, (void)column;");
+    line("(void)held, (void)staged, (void)in, (void)kept, (void)e, (void)column;");
     element_index();
-    declare({kernel_.stages[s].value}, false);
+    declare_values(group);
     for (const NodeId id : kept) line(fmt::format("kept.k{}[e] = {};", id, operand(id)));
-    line(fmt::format("return {};", operand(kernel_.stages[s].value)));
+    line(fmt::format("return {};", values(group)));
   });
   line("});");
+}
+
+void Emitter::emit_split_packs() {
+  row_pack_constants();
+  line("typedef ct::Nothing Kept;");
+  line("CT_MEMBER ct::index parts() const { return p.parts; }");
+  line("template <class Team>");
+  line("CT_MEMBER void part(const Team& team, const Line& line) const {");
+  block([&] {
+    line("(void)line;");
+    // Reductions of everything do not depend on each other, so that they are one group.
+    const StageGroup all{0, kernel_.stages.size()};
+    begin_group(all);
+    if (any_by_element(true)) declare(targets_of(true), true);
+    line(
+        "const auto value = [&](const Held&, const Staged&, const Inputs& in, Kept&, int e, Offset column) CT_INLINE "
+        "{");
+    block([&] {
+      line("(void)in, (void)e, (void)column;");
+      element_index();
+      declare_values(all);
+      line(fmt::format("return {};", values(all)));
+    });
+    line("};");
+    line("const auto store = [&](const Inputs& in, Offset column, int left) CT_INLINE {");
+    block([&] {
+      line("(void)in, (void)column, (void)left;");
+      if (any_by_element(true)) pack_elements(true);
+    });
+    line("};");
+    line(fmt::format("typedef {} Combiner;", combiner(all)));
+    line("Combiner::State* const states = reinterpret_cast<Combiner::State*>(p.workspace);");
+    line("team.template store_part<Combiner>(states, value, store);");
+    line("if (!team.is_last(p.counters)) return;");
+    line(fmt::format("const auto {} = team.template total<Combiner>(states);", group_name(all)));
+    available_stages_ = kernel_.stages.size();
+    line("if (team.leads()) {");
+    block([&] { stores_and_checks(false); });
+    line("}");
+  });
+  line("}");
 }
 
 }  // namespace croton::codegen

@@ -8,6 +8,7 @@
 
 #include "base/source_place.hpp"
 #include "codegen/division.hpp"
+#include "codegen/schedule_row.hpp"
 #include "codegen/spelling.hpp"
 
 namespace croton::codegen {
@@ -27,6 +28,12 @@ Emitter::Emitter(const Analysis& analysis, const Variant& variant, const Schedul
   for (const MergedAxis& axis : variant.parallel) axes_.push_back(&axis);
   for (const MergedAxis& axis : variant.inner) axes_.push_back(&axis);
   find_point_level();
+  if (is_row_of_packs() && schedule_.held + schedule_.staged > 0) {
+    const std::vector<std::size_t> operands = operands_to_hold(analysis, variant);
+    const auto held = operands.begin() + schedule_.held;
+    held_.assign(operands.begin(), held);
+    staged_.assign(held, held + schedule_.staged);
+  }
 }
 
 void Emitter::line(std::string_view code, std::string_view comment) {
@@ -64,8 +71,7 @@ void Emitter::parameters() {
         fmt::format("{}{}* p{}", access.written ? "" : "const ", stored_type(dtype_of(a)), a));
   }
   if (!kernel_.checks.empty()) add({Parameter::Kind::failure}, "ct::Failure* failure");
-  if (kernel_.family == Family::split || kernel_.family == Family::contract ||
-      (is_column_of_packs() && schedule_.split))
+  if (kernel_.family == Family::split || kernel_.family == Family::contract || in_parts())
     add({Parameter::Kind::workspace}, "char* workspace");
   for (std::size_t m = 0; m < axes_.size(); ++m) {
     add({Parameter::Kind::size, 0, m}, fmt::format("ct::index n{}", m));
@@ -87,14 +93,18 @@ void Emitter::parameters() {
       struct_ += fmt::format("  ct::Divisor<{}> {};\n", base, name);
     };
     for (const std::size_t m : divided_axes()) add_divisor(Parameter::Kind::divisor, m, fmt::format("d{}", m));
-    if (kernel_.family != Family::row && axes_.size() > 1) {
-      add({.kind = Parameter::Kind::lines}, "ct::index lines");
+    if (!is_row_of_packs() && axes_.size() > 1) {
+      if (!variant_.tiled()) add({.kind = Parameter::Kind::lines}, "ct::index lines");
       add({.kind = Parameter::Kind::tiles_of_line}, "ct::index tiles");
       add_divisor(Parameter::Kind::tiles_divisor, 0, "by_tiles");
     }
-    if (is_column_of_packs() && schedule_.split) {
+    if (variant_.tiled() && axes_.size() > 2) {
+      add({.kind = Parameter::Kind::bands}, "ct::index bands");
+      add_divisor(Parameter::Kind::bands_divisor, 0, "by_bands");
+    }
+    if (in_parts()) {
       add({.kind = Parameter::Kind::parts}, "ct::index parts");
-      add_divisor(Parameter::Kind::parts_divisor, 0, "by_parts");
+      if (is_column_of_packs()) add_divisor(Parameter::Kind::parts_divisor, 0, "by_parts");
       add({.kind = Parameter::Kind::counters}, "unsigned int* counters");
     }
   }
@@ -164,8 +174,8 @@ std::string Emitter::address(std::size_t a) {
 }
 
 std::string Emitter::read(std::size_t a) {
-  const std::string text = is_staged(a) ? fmt::format("tile.t{}[at]", a) : address(a);
-  return as_value(a, text);
+  if (!is_staged(a)) return as_value(a, address(a));
+  return as_value(a, fmt::format(fmt::runtime(is_in_packs() ? "t{}[e]" : "tile.t{}[at]"), a));
 }
 
 std::string Emitter::as_value(std::size_t a, const std::string& stored) const {
@@ -178,10 +188,9 @@ std::string Emitter::operand(NodeId id) const {
   if (op.is(Core::axis)) return axis_name(body_.attrs(id).index("k"));
   if (op.is(Core::extent)) return fmt::format("p.e{}", body_.attrs(id).integer("k"));
   if (op.is(Core::result)) {
-    return fmt::format("r{}{}", body_.attrs(id).integer("stage"),
-                       kernel_.family != Family::column ? ""
-                       : is_column_of_packs()           ? "[e]"
-                                                        : "[t]");
+    const std::size_t stage = body_.attrs(id).index("stage");
+    if (const auto found = results_.find(stage); found != results_.end()) return found->second;
+    return fmt::format("r{}{}", stage, kernel_.family == Family::column ? "[t]" : "");
   }
   return names_.at(id);
 }
@@ -205,8 +214,12 @@ std::string Emitter::expression(NodeId id) {
   if (op.is(Core::load)) {
     const std::size_t a = analysis_.load_access.at(id);
     if (!is_in_packs() || !(is_fetched(a) || is_fixed(a))) return read(a);
-    return as_value(
-        a, fmt::format("{}.l{}{}", is_fixed(a) ? "fixed" : "in", a, along_line(a) == StrideClass::none ? "" : "[e]"));
+    return as_value(a, fmt::format("{}.l{}{}",
+                                   is_fixed(a)        ? "fixed"
+                                   : is_held(a)       ? "held"
+                                   : is_staged_row(a) ? "staged"
+                                                      : "in",
+                                   a, along_line(a) == StrideClass::none ? "" : "[e]"));
   }
   if (op.is(Core::load_if)) {
     return fmt::format("{} ? {} : {}(0)", operand(inputs[0]), read(analysis_.load_access.at(id)),

@@ -1,8 +1,10 @@
 // Emitter: writes the functor of a kernel, which is its struct of parameters and the struct Body that the template
 // of its family runs. The code for all families is in emitter.cpp, the loops of each family are in
-// emit_families.cpp, emit_packs.cpp and emit_contract.cpp.
+// emit_families.cpp and emit_contract.cpp, those in packs on a GPU in emit_packs.cpp, emit_tiles.cpp,
+// emit_row_packs.cpp and emit_column_packs.cpp.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -111,8 +113,9 @@ class Emitter {
   /// The least cost of an op (MapInfo) at which it is cheaper to store its result.
   static constexpr int min_cached_cost = 8;
   CachedValue find_cached() const;
-  /// The nodes from which `root` is computed. The node `known` (no_node: none) is already computed and needs no inputs.
-  std::vector<bool> needed_for(NodeId root, NodeId known) const;
+  std::vector<bool> needed_for(NodeId root, NodeId known = expr::no_node) const {
+    return kernel::needed_for(body_, std::span(&root, 1), known);
+  }
   /// The conditions on the fast axis alone, such as those of the parts of a join, on a CPU. They are constant for all
   /// elements up to the next switch, so they are not evaluated for each element.
   std::vector<ConditionSwitch> find_switches();
@@ -120,26 +123,64 @@ class Emitter {
   void value_lambda(const std::string& head, const kernel::Stage& stage, const std::string& arguments,
                     const std::string& tail, const CachedValue& cached);
   void emit_pointwise();
-  /// Writes `fetch`, which copies staged operands into element `at` of a tile, and `element`, which uses them.
+  // ---- pointwise kernels with tiles (emit_tiles.cpp) ----
+  /// On a CPU: writes `fetch`, which copies staged operands into element `at` of a tile, and `element`, which uses
+  /// them.
   void emit_tiles();
+  /// On a GPU: the same in packs; the elements of a tile are used as those of other pointwise kernels.
+  void emit_pack_tiles();
+  void tile_constants();
+  void tile_staging();
+
+  // ---- reductions in one pass (stage_groups.cpp) ----
+  using StageGroup = kernel::StageGroup;
+  /// The variable that has the group's results.
+  static std::string group_name(const StageGroup& group);
+  std::string combiner(const StageGroup& group) const;
+  /// Declares what is the same for all elements, and names the results.
+  void begin_group(const StageGroup& group);
+  void declare_values(const StageGroup& group);
+  std::string values(const StageGroup& group) const;
+
   // ---- pointwise kernels of a GPU (emit_packs.cpp) ----
   void emit_packs();
   void pack_constants();
   void pack_line();
-  void pack_inputs();
+  /// The types of positions, by the width of indices.
+  void position_types(std::string_view base, std::string_view offset);
+  /// Declares the indices of the line that are used as numbers.
+  void line_positions();
+  std::vector<std::size_t> fetched() const;
+  /// A struct of packs of these accesses, and the function that loads it.
+  void pack_inputs(std::string_view type, std::string_view function, const std::vector<std::size_t>& accesses);
+  /// Declares the indices of a line: `row` is its position, or its index along the tile axis.
+  void line_index();
   void pack_use();
   /// The loop over the elements of a pack that computes and stores them. `elements`: as in stores_and_checks().
   void pack_elements(bool elements);
   // ---- row kernels of a GPU in packs (emit_row_packs.cpp) ----
   /// The nodes whose values a reduction computes and that a later one, or the results, need: they stay in registers.
-  std::vector<std::vector<NodeId>> kept_by_stage() const;
+  std::vector<std::vector<NodeId>> kept_by_group(const std::vector<StageGroup>& groups) const;
   void emit_row_packs();
-  void row_pack_stage(std::size_t s, const std::vector<NodeId>& kept);
+  void emit_split_packs();
+  void row_pack_constants();
+  void row_pack_stage(const StageGroup& group, const std::vector<NodeId>& kept);
+  /// Whether a row's elements of the access stay in registers between the reductions.
+  bool is_held(std::size_t a) const { return std::ranges::find(held_, a) != held_.end(); }
+  /// The same in shared memory.
+  bool is_staged_row(std::size_t a) const { return std::ranges::find(staged_, a) != staged_.end(); }
   bool is_in_packs() const {
-    if (target_ != Target::cuda || variant_.tiled()) return false;
-    return kernel_.family == Family::pointwise || (kernel_.family == Family::row && schedule_.packs > 0) ||
-           is_column_of_packs();
+    if (target_ != Target::cuda) return false;
+    return kernel_.family == Family::pointwise || is_row_of_packs() || is_column_of_packs();
   }
+  /// Also of a split kernel, whose parts are rows.
+  bool is_row_of_packs() const {
+    const bool has_rows = kernel_.family == Family::row || (kernel_.family == Family::split && !in_grid_);
+    return target_ == Target::cuda && has_rows && schedule_.packs > 0;
+  }
+  /// Whether the reduction is cut into parts, which the last block joins.
+  bool in_parts() const { return (is_row_of_packs() || is_column_of_packs()) && schedule_.part > 0; }
+  bool is_split_of_packs() const { return kernel_.family == Family::split && is_row_of_packs(); }
   bool is_column_of_packs() const {
     return target_ == Target::cuda && kernel_.family == Family::column && schedule_.run > 0;
   }
@@ -148,10 +189,11 @@ class Emitter {
     const std::size_t count = kernel_.family == Family::column ? variant_.parallel.size() : axes_.size();
     return count == 0 ? 0 : count - 1;
   }
-  /// The axes whose index is a remainder of a position: all but the fast one and the outermost of each kind.
+  /// The axes whose index is a remainder of a position: all but the fast one and the outermost of each kind. With
+  /// tiles, those that no tile covers, but for the outermost.
   std::vector<std::size_t> divided_axes() const;
   /// Whether packs are aligned, so that one instruction moves them.
-  bool is_aligned() const { return kernel_.family != Family::row || schedule_.vector > 1; }
+  bool is_aligned() const { return !is_row_of_packs() || schedule_.vector > 1; }
   /// Whether the access is computed once for each line, with a pointer to the line's first element.
   bool has_line(std::size_t a) const { return analysis_.accesses[a].affine; }
   StrideClass along_line(std::size_t a) const {
@@ -167,22 +209,20 @@ class Emitter {
   /// Declares the index of the element along the fast axis; those along the inner axes.
   void element_index();
   void inner_position(const std::string& position);
+  /// Declares the indices of these axes from their position in C order, by multipliers.
+  void divide_position(std::string position, const std::vector<std::size_t>& axes);
   /// Whether the values of an access are loaded with those of all other such accesses, before any is used.
   bool is_fetched(std::size_t a) const;
-  /// Whether a read of the access depends on a condition.
-  bool is_conditional(std::size_t a) const;
 
   // ---- column kernels of a GPU in packs (emit_column_packs.cpp) ----
   void emit_column_packs();
   void column_constants();
-  void column_value(std::size_t s, const std::string& head);
+  void column_value(const StageGroup& group, const std::string& head);
   void column_stages();
   void column_parts();
-  std::string states_of_parts(std::size_t s) const;
 
   void emit_row();
   void emit_column();
-  static constexpr std::size_t bytes_of_state = 16;  // the room for the state of any combiner
   /// The size of the states of all stages, in slots of 16 bytes.
   std::size_t state_bytes() const { return split_state_bytes(analysis_); }
   std::string parts_of(std::size_t s) const;
@@ -220,7 +260,9 @@ class Emitter {
   std::vector<std::size_t> stage_ = kernel::stage_of(kernel_);
   std::vector<Parameter> parameters_;
   std::map<NodeId, std::string> names_;
-  std::set<NodeId> switched_;  // comparisons that are evaluated once for many elements
+  std::map<std::size_t, std::string> results_;  // of stages, in packs
+  std::vector<std::size_t> held_, staged_;      // accesses
+  std::set<NodeId> switched_;                   // comparisons that are evaluated once for many elements
   std::string struct_, code_, shown_;
   std::size_t indent_ = 0;
   std::size_t next_value_ = 0;

@@ -3,6 +3,10 @@
 
 #include "codegen/emit.hpp"
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace croton::codegen {
 
 /// struct Params and struct Body: `code` for the hash, `shown` with comments.
@@ -15,6 +19,13 @@ struct Functor {
 /// combines them (loop.cuh).
 Functor emit_functor(const Analysis& analysis, const Variant& variant, const Schedule& schedule, Target target,
                      bool in_grid = false);
+
+/// The declaration of an entry's parameters, whose type is in the namespace `space`, and the lines that define `p`, the
+/// struct Params, from it. `by_value` declares a struct that is passed.
+struct ParameterEntry {
+  std::string declaration, lines;
+};
+ParameterEntry parameter_entry(bool in_table, std::string_view space, std::string_view by_value);
 
 /// "cpu" or "cuda", for digests.
 std::string name_of(Target target);

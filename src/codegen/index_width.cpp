@@ -1,5 +1,7 @@
 #include "codegen/index_width.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -18,9 +20,17 @@ std::int64_t reach(std::int64_t total, std::int64_t stride, std::int64_t count) 
   return total;
 }
 
+std::string reason(std::int64_t span, std::int64_t of_block) {
+  if (span < limit_of_int) return fmt::format("index=narrow: positions and offsets are at most {}, below 2^31", span);
+  if (of_block < limit_of_int)
+    return fmt::format("index=based: offsets reach {}, 2^31 or more, but within a block at most {}", span, of_block);
+  return fmt::format("index=wide: offsets reach {}, and within a block {}, 2^31 or more", span, of_block);
+}
+
 }  // namespace
 
-IndexWidth choose_index_width(const Analysis& analysis, const Launch& launch, std::size_t fast, std::int64_t columns) {
+IndexWidth choose_index_width(const Analysis& analysis, const Launch& launch, std::size_t fast, std::int64_t columns,
+                              Reasons* why) {
   const std::size_t axes = launch.sizes.size();
   std::int64_t span = 1, of_block = 1;
   for (std::size_t m = 0; m < axes; ++m) {
@@ -35,6 +45,7 @@ IndexWidth choose_index_width(const Analysis& analysis, const Launch& launch, st
     span = std::max(span, own);
     of_block = std::max(of_block, reach(0, launch.strides[a][fast], columns));
   }
+  if (why != nullptr) why->push_back(reason(span, of_block));
   if (span < limit_of_int) return IndexWidth::narrow;
   return of_block < limit_of_int ? IndexWidth::based : IndexWidth::wide;
 }

@@ -1,8 +1,23 @@
 #include "codegen/packed_accesses.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace croton::codegen {
+namespace {
+
+/// "x (p0)": the user's name and that in the text.
+std::string describe(const Analysis& analysis, std::size_t access) {
+  const std::string name = fmt::format("p{}", analysis.accesses[access].operand);
+  for (const auto& [node, own] : analysis.load_access) {
+    const std::string& users = analysis.kernel.body.origin(node).name;
+    if (own == access && !users.empty()) return fmt::format("{} ({})", users, name);
+  }
+  return name;
+}
+
+}  // namespace
 
 std::vector<std::size_t> PackedAccesses::packed() const {
   std::vector<std::size_t> packed;
@@ -33,6 +48,40 @@ bool PackedAccesses::is_aligned(std::size_t access, std::int64_t elements) const
 
 bool PackedAccesses::is_aligned(std::int64_t elements) const {
   return std::ranges::all_of(packed(), [&](std::size_t a) { return is_aligned(a, elements); });
+}
+
+bool PackedAccesses::is_aligned_in_packs(std::int64_t elements) const {
+  return std::ranges::all_of(
+      packed(), [&](std::size_t a) { return is_aligned(a, std::min(elements, widest_access_bytes / item_size(a))); });
+}
+
+std::string PackedAccesses::why_not_aligned(std::size_t access, std::int64_t elements) const {
+  const std::int64_t size = item_size(access);
+  if (const std::int64_t rest = launch_.offsets[access] % elements; rest != 0)
+    return fmt::format("{} begins {} bytes after a multiple of {}", describe(analysis_, access),
+                       (rest < 0 ? rest + elements : rest) * size, elements * size);
+  for (std::size_t m = 0; m < launch_.sizes.size(); ++m) {
+    const std::int64_t stride = launch_.strides[access][m];
+    if (m != fast_ && launch_.sizes[m] > 1 && stride % elements != 0)
+      return fmt::format("lines of {} are {} bytes apart, no multiple of {}", describe(analysis_, access),
+                         stride * size, elements * size);
+  }
+  return {};
+}
+
+std::string PackedAccesses::why_not_aligned(std::int64_t elements) const {
+  for (const std::size_t a : packed()) {
+    if (std::string why = why_not_aligned(a, elements); !why.empty()) return why;
+  }
+  return {};
+}
+
+std::string PackedAccesses::why_not_aligned_in_packs(std::int64_t elements) const {
+  for (const std::size_t a : packed()) {
+    std::string why = why_not_aligned(a, std::min(elements, widest_access_bytes / item_size(a)));
+    if (!why.empty()) return why;
+  }
+  return {};
 }
 
 }  // namespace croton::codegen

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "codegen/schedule.hpp"
@@ -30,6 +31,14 @@ class PackedAccesses {
   bool is_aligned(std::size_t access, std::int64_t elements) const;
   /// The same of all packed accesses.
   bool is_aligned(std::int64_t elements) const;
+  /// The same of packs that consist of the widest accesses where they are wider.
+  bool is_aligned_in_packs(std::int64_t elements) const;
+  /// Why the access's packs are not aligned: "x (p0) begins 4 bytes after a multiple of 16"; empty if they are.
+  std::string why_not_aligned(std::size_t access, std::int64_t elements) const;
+  /// The same of the first packed access that is not.
+  std::string why_not_aligned(std::int64_t elements) const;
+  /// The same of packs that consist of the widest accesses where they are wider.
+  std::string why_not_aligned_in_packs(std::int64_t elements) const;
 
  private:
   const Analysis& analysis_;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "base/rounding.hpp"
 #include "codegen/emit.hpp"
@@ -12,6 +13,8 @@
 #include "codegen/schedule_overrides.hpp"
 #include "codegen/schedule_pointwise.hpp"
 #include "codegen/schedule_row.hpp"
+#include "codegen/schedule_split.hpp"
+#include "codegen/schedule_tiles.hpp"
 #include "codegen_templates/common/sizes.hpp"
 
 namespace croton::codegen {
@@ -24,15 +27,16 @@ std::int64_t product(const Launch& launch, std::size_t first, std::size_t last) 
   for (std::size_t m = first; m < last; ++m) total *= launch.sizes[m];
   return total;
 }
-std::int64_t inner_count(const Launch& launch) {
-  return product(launch, launch.variant.parallel.size(), launch.sizes.size());
-}
 
 std::int64_t at_least_one(std::int64_t n) { return std::max<std::int64_t>(1, n); }
 
 }  // namespace
 
 std::int64_t point_count(const Launch& launch) { return product(launch, 0, launch.variant.parallel.size()); }
+
+std::int64_t inner_length(const Launch& launch) {
+  return product(launch, launch.variant.parallel.size(), launch.sizes.size());
+}
 
 namespace {
 
@@ -62,14 +66,14 @@ Work contract_work(const Analysis& analysis, const Launch& launch, const Schedul
   const std::int64_t block = ct::cpu_contract_block_rows(rows, others);
   // A multiplication takes about a thirtieth of the time of an element in other families.
   const std::int64_t cost =
-      block * std::min<std::int64_t>(columns, ct::cpu_contract_columns) / 32 * at_least_one(inner_count(launch));
+      block * std::min<std::int64_t>(columns, ct::cpu_contract_columns) / 32 * at_least_one(inner_length(launch));
   return {others * base::ceil_div(rows, block), at_least_one(schedule.grain / at_least_one(cost))};
 }
 
 }  // namespace
 
 Work cpu_work(const Analysis& analysis, const Launch& launch, const Schedule& schedule) {
-  const std::int64_t points = point_count(launch), length = inner_count(launch);
+  const std::int64_t points = point_count(launch), length = inner_length(launch);
   switch (analysis.kernel.family) {
     case Family::pointwise:
       if (launch.variant.tiled()) {
@@ -104,17 +108,18 @@ std::int64_t tiles_of_line(const Launch& launch, const Schedule& schedule) {
 }
 
 std::int64_t gpu_items(const Analysis& analysis, const Launch& launch, const Schedule& schedule) {
-  if (launch.variant.tiled()) return tile_count(launch, ct::gpu_tile_side);
   switch (analysis.kernel.family) {
     case Family::pointwise: {
+      if (launch.variant.tiled()) return tile_count(launch, schedule.side);
       const std::int64_t below = schedule.threads / schedule.across * (schedule.down ? schedule.items : 1);
       return tiles_of_line(launch, schedule) * base::ceil_div(line_count(launch), below);
     }
     case Family::split:
-      return base::ceil_div(inner_count(launch), ct::part_elements);
+      return schedule.part > 0 ? reduction_parts(launch, schedule)
+                               : base::ceil_div(inner_length(launch), ct::part_elements);
     case Family::column:
       if (schedule.run > 0)
-        return tiles_of_line(launch, schedule) * line_count(launch) * column_parts(launch, schedule);
+        return tiles_of_line(launch, schedule) * line_count(launch) * reduction_parts(launch, schedule);
       break;
     case Family::row:
     case Family::contract:
@@ -137,9 +142,7 @@ Work group_work(std::int64_t tiles, const Schedule& schedule) {
   return {tiles, std::max<std::int64_t>(1, schedule.grain / ct::group_tile)};
 }
 
-std::int64_t gpu_blocks(const Analysis& analysis, const Variant& variant, std::int64_t items,
-                        const Schedule& schedule) {
-  if (variant.tiled()) return tile_blocks(items, schedule);
+std::int64_t gpu_blocks(const Analysis& analysis, std::int64_t items, const Schedule& schedule) {
   switch (analysis.kernel.family) {
     case Family::pointwise:
       return std::max<std::int64_t>(1, items);
@@ -154,45 +157,104 @@ std::int64_t gpu_blocks(const Analysis& analysis, const Variant& variant, std::i
         return std::max<std::int64_t>(1, base::ceil_div(items, schedule.threads / (schedule.lanes * schedule.warps)));
       break;
     case Family::split:
+      if (schedule.part > 0) return items;
       break;
   }
   return tile_blocks(base::ceil_div(items, schedule.threads / ct::lanes), schedule);
 }
 
-Schedule choose_schedule(Family family, const Machine& machine, std::string_view overrides,
-                         std::string_view kernel_name) {
-  const Overrides wanted = read_overrides(overrides, family, kernel_name);
+namespace {
+
+int usual_threads(Family family, const Machine& machine) {
+  return family == Family::pointwise ? machine.pointwise_threads : machine.threads;
+}
+
+/// The numbers that do not depend on sizes.
+Schedule schedule_of_family(Family family, const Machine& machine, const Overrides& wanted) {
   Schedule schedule;
   schedule.grain = wanted.grain.value_or(schedule.grain);
-  schedule.threads = wanted.threads.value_or(family == Family::pointwise ? machine.pointwise_threads : machine.threads);
+  schedule.threads = wanted.threads.value_or(usual_threads(family, machine));
   schedule.blocks = wanted.blocks.value_or(machine.blocks);
   schedule.meeting = wanted.meeting.value_or(schedule.meeting);
   schedule.across = schedule.threads;
   return schedule;
 }
 
-Schedule choose_schedule(const Analysis& analysis, const Launch& launch, const Machine& machine,
-                         std::string_view overrides, std::string_view group_name) {
-  const Family family = analysis.kernel.family;
-  const std::string kernel_name = !group_name.empty()        ? std::string(group_name)
-                                  : names_kernels(overrides) ? codegen::kernel_name(analysis, launch.variant)
-                                                             : "";
-  Schedule schedule = choose_schedule(family, machine, overrides, kernel_name);
-  const Overrides wanted = read_overrides(overrides, family, kernel_name);
-  if (family == Family::pointwise && !launch.variant.tiled())
-    fit_pointwise(schedule, analysis, launch, machine, wanted);
-  if (family == Family::row) fit_row(schedule, analysis, launch, machine, wanted);
-  if (family == Family::column) fit_column(schedule, analysis, launch, machine, wanted);
+/// Whether blocks loop over a grid, so that their number is limited.
+bool loops_over_grid(const Schedule& schedule, Family family) {
+  return !(family == Family::pointwise || (family == Family::row && schedule.packs > 0) ||
+           (family == Family::column && schedule.run > 0) || (family == Family::split && schedule.part > 0));
+}
+
+/// The reasons of the numbers of a launch on a GPU that are not part of its text alone.
+void explain_launch(const Schedule& schedule, Family family, const Machine& machine, const Overrides& wanted,
+                    Reasons& why) {
+  const int threads = schedule.threads;
+  std::string because;
+  if (threads == wanted.threads)
+    because = "set by an override";
+  else if (family == Family::row && schedule.warps > 1)
+    because = fmt::format("the {} warps of a row", schedule.warps);
+  else if (schedule.side > 0)
+    because = "so that each thread loads several packs of a tile";
+  else if (threads == usual_threads(family, machine))
+    because = fmt::format("as for all {} kernels on this device", kernel::name_of(family));
+  else
+    because = "whole groups of threads";
+  if (wanted.threads && threads != wanted.threads) because += fmt::format("; an override asks for {}", *wanted.threads);
+  why.push_back(fmt::format("threads={}: {}", threads, because));
+  if (!loops_over_grid(schedule, family)) return;
+  why.push_back(fmt::format("blocks={}: {}", schedule.blocks,
+                            wanted.blocks ? "set by an override" : "at most, each of which may do several items"));
+}
+
+}  // namespace
+
+Schedule choose_schedule(Family family, const Machine& machine, std::string_view overrides,
+                         std::string_view kernel_name, Reasons* why) {
+  const Overrides wanted = read_overrides(overrides, family, [&] { return std::string(kernel_name); });
+  const Schedule schedule = schedule_of_family(family, machine, wanted);
+  if (why != nullptr) explain_launch(schedule, family, machine, wanted, *why);
   return schedule;
+}
+
+Schedule choose_schedule(const Analysis& analysis, const Launch& launch, const Machine& machine,
+                         std::string_view overrides, const NameOf& group_name, Reasons* why) {
+  const Family family = analysis.kernel.family;
+  const auto name = [&] { return group_name ? group_name() : kernel_name(analysis, launch.variant); };
+  const Overrides wanted = read_overrides(overrides, family, std::cref(name));
+  Schedule schedule = schedule_of_family(family, machine, wanted);
+  if (family == Family::pointwise) {
+    const auto fit = launch.variant.tiled() ? fit_tiles : fit_pointwise;
+    fit(schedule, analysis, launch, machine, wanted, why);
+  }
+  if (family == Family::row) fit_row(schedule, analysis, launch, machine, wanted, why);
+  if (family == Family::column) fit_column(schedule, analysis, launch, machine, wanted, why);
+  if (family == Family::split) fit_split(schedule, analysis, launch, machine, why);
+  if (why != nullptr) explain_launch(schedule, family, machine, wanted, *why);
+  return schedule;
+}
+
+Reasons cpu_reasons(const Schedule& schedule, const Work& work) {
+  return {fmt::format("grain={}: {}", schedule.grain,
+                      schedule.grain == Schedule{}.grain ? "for fewer elements a second thread does not pay"
+                                                         : "set by an override"),
+          fmt::format("{} work items, at least {} for a thread", work.items, work.grain)};
+}
+
+std::int64_t reduction_parts(const Launch& launch, const Schedule& schedule) {
+  return schedule.part == 0 ? 1 : at_least_one(base::ceil_div(inner_length(launch), schedule.part));
 }
 
 LaunchMemory launch_memory(const Analysis& analysis, const Launch& launch, const Schedule& schedule) {
   const auto states = static_cast<std::int64_t>(split_state_bytes(analysis));
-  if (analysis.kernel.family == Family::split)
-    return {std::max<std::int64_t>(1, gpu_items(analysis, launch, schedule)) * states, 0};
-  if (!schedule.split) return {};
-  return {column_parts(launch, schedule) * point_count(launch) * states,
-          tiles_of_line(launch, schedule) * line_count(launch)};
+  const bool column = analysis.kernel.family == Family::column;
+  if (schedule.part > 0) {
+    return {reduction_parts(launch, schedule) * point_count(launch) * states,
+            column ? tiles_of_line(launch, schedule) * line_count(launch) : 1};
+  }
+  if (analysis.kernel.family == Family::split) return {at_least_one(gpu_items(analysis, launch, schedule)) * states, 0};
+  return {};
 }
 
 namespace {
@@ -205,14 +267,32 @@ std::string_view name_of(IndexWidth width) {
 
 std::string print(const Schedule& schedule, Family family) {
   if (family == Family::row && schedule.packs > 0) {
-    return fmt::format("grain={} threads={} lanes={} warps={} packs={}{}{}{} index={}", schedule.grain,
-                       schedule.threads, schedule.lanes, schedule.warps, schedule.packs, schedule.held ? " held" : "",
-                       schedule.vector > 1 ? " aligned" : "", schedule.whole ? " whole" : "", name_of(schedule.index));
+    return fmt::format("grain={} threads={} lanes={} warps={} packs={} held={}{}{}{} index={}", schedule.grain,
+                       schedule.threads, schedule.lanes, schedule.warps, schedule.packs, schedule.held,
+                       schedule.staged > 0 ? fmt::format(" staged={}", schedule.staged) : "",
+                       schedule.vector > 1 ? " aligned" : "",
+                       schedule.full    ? " full"
+                       : schedule.whole ? " whole"
+                                        : "",
+                       name_of(schedule.index));
+  }
+  if (family == Family::split && schedule.part > 0) {
+    return fmt::format("grain={} threads={} part={}{}{} index={}", schedule.grain, schedule.threads, schedule.part,
+                       schedule.vector > 1 ? " aligned" : "",
+                       schedule.full    ? " full"
+                       : schedule.whole ? " whole"
+                                        : "",
+                       name_of(schedule.index));
   }
   if (family == Family::column && schedule.run > 0) {
     return fmt::format("grain={} threads={} across={} vector={} run={}{} index={}", schedule.grain, schedule.threads,
-                       schedule.across, schedule.vector, schedule.run, schedule.split ? " split" : "",
-                       name_of(schedule.index));
+                       schedule.across, schedule.vector, schedule.run,
+                       schedule.part > 0 ? fmt::format(" part={}", schedule.part) : "", name_of(schedule.index));
+  }
+  if (family == Family::pointwise && schedule.side > 0) {
+    return fmt::format("grain={} threads={} side={} vector={} turned={} lanes={} items={} loads={} index={}",
+                       schedule.grain, schedule.threads, schedule.side, schedule.vector, schedule.turned,
+                       schedule.lanes, schedule.items, schedule.loads, name_of(schedule.index));
   }
   if (family != Family::pointwise)
     return fmt::format("grain={} threads={} blocks={}", schedule.grain, schedule.threads, schedule.blocks);

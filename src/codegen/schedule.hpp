@@ -10,8 +10,10 @@
 #include "codegen/variant.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace croton::codegen {
 
@@ -37,16 +39,25 @@ struct Schedule {
   bool down = false;     // the packs of a thread are on lines below each other
   bool is_short = true;  // a second copy of the body without conditions
   IndexWidth index = IndexWidth::wide;
-  // The text of a row kernel for a GPU (codegen_templates/row_packs.cuh). `vector` is 4 if its packs are aligned.
-  int lanes = 32;      // of a warp that work on one row; a power of two
-  int warps = 1;       // that work on one row
-  int packs = 0;       // of a thread; 0: no packs, a warp for each row
-  int row_blocks = 1;  // of the tree in a row, at most
-  bool held = false;   // in registers, between reductions
-  bool whole = false;  // each row is a number of whole packs
+  // The text of a pointwise kernel with tiles for a GPU (codegen_templates/tiles.cuh), also `vector` and `items`. Of a
+  // warp, `lanes` load neighbouring packs of a column.
+  int side = 0;    // points along each axis of a tile, a power of two
+  int turned = 1;  // neighbouring elements of a pack of a staged operand, along the tile axis
+  int loads = 1;   // such packs of a thread that it loads before it uses the first
+  // The text of a row or split kernel for a GPU (codegen_templates/row_packs.cuh). `vector` is 4 if its packs are
+  // aligned. The rows of a split kernel are its parts.
+  int lanes = 32;                 // of a warp that work on one row; a power of two
+  int warps = 1;                  // that work on one row
+  int packs = 0;                  // of a thread; 0: no packs, a warp for each row or part
+  int row_blocks = 1;             // of the tree in a row, at most
+  int held = 0;                   // operands in registers between reductions: the first of operands_to_hold()
+  int staged = 0;                 // operands in shared memory between reductions: those after the held ones
+  bool whole = false;             // each row is a number of whole packs
+  bool full = false;              // all packs of all threads have elements
+  std::int64_t shared_bytes = 0;  // dynamic shared memory of a block
   // The text of a column kernel for a GPU (codegen_templates/column_packs.cuh), also `across` and `vector`:
-  int run = 0;         // chunks of a thread in a part, a power of two; 0: a thread for each point
-  bool split = false;  // into parts, of `threads / across * run` chunks each
+  int run = 0;            // chunks of a thread in a part, a power of two; 0: a thread for each point
+  std::int64_t part = 0;  // elements of a part of a reduction that is split among blocks; 0: it is not
   auto operator<=>(const Schedule&) const = default;
 };
 
@@ -55,8 +66,16 @@ struct Machine {
   int multiprocessors = 132;
   int pointwise_threads = 128, threads = 256, blocks = 2048;  // of a block; blocks of loops over a grid
   int most_threads = 1024;                                    // of a block that has one row
-  bool aligned = true;  // operands begin at multiples of 16 bytes
+  std::int64_t shared_bytes = 227 * 1024;                     // of a block, at most
+  bool aligned = true;                                        // operands begin at multiples of 16 bytes
 };
+
+/// Why a schedule has its numbers: a sentence for each, such as "vector=1: x (p0) begins 4 bytes after a multiple of
+/// 8". Functions that choose numbers get a null pointer if nobody asks, and then make no sentences.
+using Reasons = std::vector<std::string>;
+
+/// Gives the name of a launch, which takes time: only overrides for certain kernels ask for it.
+using NameOf = std::function<std::string()>;
 
 /// The work of one launch: the number of items, which may run in any order, and how many of them are a grain.
 struct Work {
@@ -67,13 +86,16 @@ struct Work {
 /// On the CPU an item is an element (pointwise) or a tile of elements (Variant::tile_axis), a point (row), a tile of
 /// neighbouring points (column) or a part (split).
 Work cpu_work(const Analysis& analysis, const Launch& launch, const Schedule& schedule);
-/// On a GPU an item is a tile of points (pointwise), a point of the kernel, or a part (split).
+/// On a GPU an item is a tile of points (pointwise), the work of a block (column, in packs), a point of the kernel, or
+/// a part (split).
 std::int64_t gpu_items(const Analysis& analysis, const Launch& launch, const Schedule& schedule);
 /// The number of parallel points: the elements of a pointwise kernel.
 std::int64_t point_count(const Launch& launch);
+/// The number of inner elements of a point.
+std::int64_t inner_length(const Launch& launch);
 /// The number of blocks for that many items. An item is done by a block if it is a tile of points, by a thread in
 /// column kernels, else by a warp.
-std::int64_t gpu_blocks(const Analysis& analysis, const Variant& variant, std::int64_t items, const Schedule& schedule);
+std::int64_t gpu_blocks(const Analysis& analysis, std::int64_t items, const Schedule& schedule);
 /// The number of blocks of a launch in which a thread does an item.
 int thread_blocks(std::int64_t items, const Schedule& schedule);
 /// The number of blocks of a launch in which a block does items, in a loop over the grid.
@@ -83,13 +105,14 @@ int tile_blocks(std::int64_t tiles, const Schedule& schedule);
 /// "threads=128+row.blocks=64+row_1a2b3c.threads=256". The prefix of a key is a family, or the beginning of a kernel's
 /// name (at least to the _ after the family) or of its digest (at least four digits). Raises ValueError for text of any
 /// other form; the message names the valid forms. `group_name`: the name of the launch, if it has several kernels.
+/// `why`: gets the reasons for a GPU.
 Schedule choose_schedule(const Analysis& analysis, const Launch& launch, const Machine& machine,
-                         std::string_view overrides, std::string_view group_name = {});
+                         std::string_view overrides, const NameOf& group_name = {}, Reasons* why = nullptr);
 /// The part of it that does not depend on sizes.
 Schedule choose_schedule(kernel::Family family, const Machine& machine, std::string_view overrides,
-                         std::string_view kernel_name = {});
-/// Whether overrides are for kernels with certain names.
-bool names_kernels(std::string_view overrides);
+                         std::string_view kernel_name = {}, Reasons* why = nullptr);
+/// The reasons on the CPU, where only the grain counts.
+Reasons cpu_reasons(const Schedule& schedule, const Work& work);
 /// "grain=32768 threads=256 blocks=2048"; of pointwise kernels for a GPU with the numbers of the text.
 std::string print(const Schedule& schedule, kernel::Family family);
 
@@ -98,8 +121,8 @@ std::int64_t line_count(const Launch& launch);
 /// The number of tiles of a line of a pointwise kernel for a GPU.
 std::int64_t tiles_of_line(const Launch& launch, const Schedule& schedule);
 
-/// The number of parts of the reduction of a column kernel for a GPU.
-std::int64_t column_parts(const Launch& launch, const Schedule& schedule);
+/// The number of parts of a reduction on a GPU that is split among blocks.
+std::int64_t reduction_parts(const Launch& launch, const Schedule& schedule);
 
 /// Memory that a launch on a GPU needs besides its operands: for states of parts, and words that are 0 between
 /// launches.

@@ -1,11 +1,14 @@
 #include "codegen/schedule_column.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
 #include "base/rounding.hpp"
 #include "codegen/index_width.hpp"
 #include "codegen/packed_accesses.hpp"
+#include "codegen/state_size.hpp"
 #include "codegen_templates/common/sizes.hpp"
 #include "kernel/kernel.hpp"
 
@@ -13,17 +16,12 @@ namespace croton::codegen {
 namespace {
 
 constexpr std::int64_t widest_pack = 4;
-// Chunks of a thread: their counter stays in registers.
-constexpr std::int64_t most_run = 64;
+// Chunks of a thread: their counter stays in registers, of which it has fewer if the run is short.
+constexpr std::int64_t most_run = 64, good_run = 4;
+// Of neighbouring elements that a block reads at once: a sector of memory.
+constexpr std::int64_t least_row_bytes = 32;
 // Of the 48 KiB that every launch has.
 constexpr std::int64_t most_shared_bytes = 47 * 1024;
-
-/// The number of inner elements of a point.
-std::int64_t inner_length(const Launch& launch) {
-  std::int64_t length = 1;
-  for (std::size_t m = launch.variant.parallel.size(); m < launch.sizes.size(); ++m) length *= launch.sizes[m];
-  return length;
-}
 
 /// A column kernel with numbers.
 class ColumnFit {
@@ -47,23 +45,18 @@ class ColumnFit {
     schedule_.across = static_cast<int>(std::bit_ceil(static_cast<unsigned>(packs)));
     schedule_.items = 1;
     schedule_.down = false;
-    const std::int64_t below = schedule_.threads / schedule_.across;
-    const std::int64_t length = inner_length(launch_);
-    const std::int64_t chunks = std::max<std::int64_t>(1, base::ceil_div(length, ct::chunk_elements));
-    const std::int64_t blocks = std::max<std::int64_t>(1, tiles_of_line(launch_, schedule_) * line_count(launch_));
     const std::int64_t wanted_blocks = 2 * std::int64_t{machine.multiprocessors};
-    const auto pow2 = [](std::int64_t n) {
-      return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
-    };
-    std::int64_t run = pow2(base::ceil_div(chunks, below));
-    if (can_split() && (run > most_run || (blocks < wanted_blocks && run > 1))) {
-      const std::int64_t parts =
-          std::clamp<std::int64_t>(base::ceil_div(wanted_blocks, blocks), 1, ct::most_column_parts);
-      std::int64_t smaller = std::min(pow2(std::max<std::int64_t>(1, base::ceil_div(chunks, below * parts))), most_run);
-      while (base::ceil_div(chunks, below * smaller) > ct::most_column_parts && smaller < most_run) smaller *= 2;
-      if (base::ceil_div(chunks, below * smaller) > ct::most_column_parts) return;
-      schedule_.split = base::ceil_div(chunks, below * smaller) > 1;
-      run = smaller;
+    const bool splits = can_split();
+    while (!splits && blocks() < wanted_blocks && row_bytes() > least_row_bytes) schedule_.across /= 2;
+    const std::int64_t below = schedule_.threads / schedule_.across;
+    const std::int64_t chunks = std::max<std::int64_t>(1, base::ceil_div(inner_length(launch_), ct::chunk_elements));
+    std::int64_t run = power_of_two(base::ceil_div(chunks, below));
+    if (splits && run > 1 && (run > good_run || blocks() < wanted_blocks)) {
+      const std::int64_t parts = base::ceil_div(wanted_blocks, blocks());
+      run = std::min(power_of_two(std::max<std::int64_t>(1, base::ceil_div(chunks, below * parts))), good_run);
+      while (base::ceil_div(chunks, below * run) > ct::most_column_parts && run < most_run) run *= 2;
+      if (base::ceil_div(chunks, below * run) > ct::most_column_parts) return;
+      if (base::ceil_div(chunks, below * run) > 1) schedule_.part = below * run * ct::chunk_elements;
     }
     if (run > most_run) return;  // a thread for each point
     schedule_.run = static_cast<int>(run);
@@ -71,18 +64,65 @@ class ColumnFit {
     schedule_.index = choose_index_width(analysis_, launch_, fast_, columns);
   }
 
- private:
-  /// At most so many bytes of shared memory: each reduction has the states of a block, and those of parts as many
-  /// again.
-  std::int64_t shared_bytes(std::int64_t vector) const {
-    std::int64_t bytes = 0;
-    for (const kernel::Stage& stage : analysis_.kernel.stages) {
-      const bool placed = stage.op->reduce->combiner.starts_with("Arg");  // a value and its position
-      bytes += placed
-                   ? 16
-                   : static_cast<std::int64_t>(size_of(compute_dtype(analysis_.kernel.body.type(stage.value).dtype)));
+  /// The reasons of what run() chose.
+  void explain(const Machine& machine, const Overrides& wanted, Reasons& why) const {
+    if (schedule_.run == 0) {
+      why.push_back("run=0, a thread for each point: states do not fit into shared memory, or columns are too long");
+      return;
     }
-    return 2 * bytes * vector * schedule_.threads;
+    why.push_back(fmt::format("vector={}: {}", schedule_.vector, why_vector(machine, wanted)));
+    const std::int64_t packs = base::ceil_div<std::int64_t>(launch_.sizes[fast_], schedule_.vector);
+    why.push_back(fmt::format("across={}: a line of {} elements has {} packs{}", schedule_.across, launch_.sizes[fast_],
+                              packs,
+                              schedule_.across >= std::min<std::int64_t>(packs, ct::lanes)
+                                  ? ""
+                                  : ", and columns that cannot be split give more blocks so"));
+    why.push_back(fmt::format("run={}: {} threads below each other share the chunks of {} rows of a column of {}",
+                              schedule_.run, schedule_.threads / schedule_.across, ct::chunk_elements,
+                              inner_length(launch_)));
+    why.push_back(why_split(machine));
+    choose_index_width(analysis_, launch_, fast_, std::int64_t{schedule_.across} * schedule_.vector, &why);
+  }
+
+ private:
+  static std::int64_t power_of_two(std::int64_t n) {
+    return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
+  }
+  /// Blocks that have whole columns.
+  std::int64_t blocks() const {
+    return std::max<std::int64_t>(1, tiles_of_line(launch_, schedule_) * line_count(launch_));
+  }
+  std::int64_t row_bytes() const { return std::int64_t{schedule_.across} * schedule_.vector * packed_.widest(); }
+
+  std::string why_split(const Machine& machine) const {
+    const std::int64_t blocks = this->blocks();
+    const std::int64_t wanted_blocks = 2 * std::int64_t{machine.multiprocessors};
+    const std::string count =
+        fmt::format("whole columns give {} block{}, {} {}, two for each multiprocessor", blocks, blocks == 1 ? "" : "s",
+                    blocks < wanted_blocks ? "fewer than" : "at least", wanted_blocks);
+    if (schedule_.part > 0)
+      return fmt::format("part={}, of {} parts: {}", schedule_.part, reduction_parts(launch_, schedule_),
+                         blocks < wanted_blocks ? count : fmt::format("a thread has {} chunks", good_run));
+    if (!can_split()) return "not split: more than the results depends on the whole reduction";
+    return "not split: " + (blocks < wanted_blocks ? "each thread has one chunk" : count);
+  }
+
+  std::string why_vector(const Machine& machine, const Overrides& wanted) const {
+    const std::int64_t full = widest_access_bytes / packed_.widest();
+    const std::int64_t most = std::min<std::int64_t>(wanted.vector.value_or(widest_pack), full);
+    if (schedule_.vector == most)
+      return wanted.vector == schedule_.vector
+                 ? "set by an override"
+                 : fmt::format("at most {} elements and {} bytes; all packs of operands are aligned", widest_pack,
+                               widest_access_bytes);
+    if (!machine.aligned) return "operands may begin anywhere";
+    const std::string unaligned = packed_.why_not_aligned(schedule_.vector * 2);
+    return unaligned.empty() ? "the states of wider packs do not fit into shared memory" : unaligned;
+  }
+
+  /// Each group of reductions has the states of a block, and those of parts as many again.
+  std::int64_t shared_bytes(std::int64_t vector) const {
+    return (can_split() ? 2 : 1) * state_bytes_of_groups(analysis_) * vector * schedule_.threads;
   }
 
   /// Whether nothing but the results of points depends on a whole reduction.
@@ -111,15 +151,11 @@ class ColumnFit {
 
 }  // namespace
 
-std::int64_t column_parts(const Launch& launch, const Schedule& schedule) {
-  if (!schedule.split) return 1;
-  const std::int64_t part = std::int64_t{schedule.threads / schedule.across} * schedule.run * ct::chunk_elements;
-  return std::max<std::int64_t>(1, base::ceil_div(inner_length(launch), part));
-}
-
 void fit_column(Schedule& schedule, const Analysis& analysis, const Launch& launch, const Machine& machine,
-                const Overrides& wanted) {
-  ColumnFit(schedule, analysis, launch).run(machine, wanted);
+                const Overrides& wanted, Reasons* why) {
+  ColumnFit fit(schedule, analysis, launch);
+  fit.run(machine, wanted);
+  if (why != nullptr) fit.explain(machine, wanted, *why);
 }
 
 }  // namespace croton::codegen

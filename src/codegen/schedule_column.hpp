@@ -9,6 +9,6 @@ namespace croton::codegen {
 /// Sets the numbers of the text: packs along the fast axis, threads below each other on it, and parts of the reduced
 /// elements where the points alone give too few blocks for the machine.
 void fit_column(Schedule& schedule, const Analysis& analysis, const Launch& launch, const Machine& machine,
-                const Overrides& wanted);
+                const Overrides& wanted, Reasons* why);
 
 }  // namespace croton::codegen

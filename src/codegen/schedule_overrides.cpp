@@ -8,7 +8,6 @@
 #include <bit>
 #include <charconv>
 
-#include "codegen/schedule.hpp"
 #include "codegen_templates/common/sizes.hpp"
 
 namespace croton::codegen {
@@ -27,19 +26,18 @@ bool is_kernel_prefix(std::string_view text) {
   const std::size_t mark = text.find('_');
   if (mark != text.npos) {
     const std::string_view family = text.substr(0, mark);
-    if (family != "group" && family != "loop" && !is_family(family)) return false;
+    const bool known = family == "group" || family == "loop" || is_family(family);
     text.remove_prefix(mark + 1);
-    text = text.substr(0, text.find('_'));  // a text's name, with the hash of the text
+    text = text.substr(0, text.find('_'));        // a text's name, with the hash of the text
+    if (!known && text.size() < 4) return false;  // of a routine
   } else if (text.size() < 4) {
     return false;
   }
   return !text.empty() && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
-/// Whether the prefix of a key selects this kernel.
-bool selects(std::string_view text, Family family, std::string_view kernel_name) {
-  if (text == kernel::name_of(family)) return true;
-  if (!is_kernel_prefix(text)) return false;
+/// Whether the prefix of a key, which is no family, selects the kernel of that name.
+bool selects(std::string_view text, std::string_view kernel_name) {
   if (const std::size_t mark = text.find('_'); mark != text.npos) text = text.substr(0, text.find('_', mark + 1));
   return kernel_name.starts_with(text) || kernel_name.substr(kernel_name.find('_') + 1).starts_with(text);
 }
@@ -53,11 +51,11 @@ struct Item {
 };
 
 [[noreturn]] void refuse(std::string_view item, std::string_view why) {
-  throw ValueError(fmt::format(
-      "schedule={}: {}; write grain=N, threads=N, blocks=N, meeting=N, vector=N or items=N, with a family in front "
-      "where it is for one only (pointwise, row, column, split, contract), such as row.threads=128, or the "
-      "beginning of a kernel's name or digest, such as row_1a2b3c.threads=128",
-      item, why));
+  throw ValueError(
+      fmt::format("schedule={}: {}; write grain=N, threads=N, blocks=N, meeting=N, vector=N, items=N or side=N, with a "
+                  "family in front where it is for one only (pointwise, row, column, split, contract), such as "
+                  "row.threads=128, or the beginning of a kernel's name or digest, such as row_1a2b3c.threads=128",
+                  item, why));
 }
 
 Item read_item(std::string_view text) {
@@ -96,6 +94,10 @@ void set(Overrides& overrides, const Item& item) {
   } else if (item.key == "items") {
     if (item.number > 16) refuse(item.text, "a thread has at most 16 packs");
     overrides.items = item.number;
+  } else if (item.key == "side") {
+    if (item.number < 32 || item.number > 128 || !std::has_single_bit(static_cast<unsigned>(item.number)))
+      refuse(item.text, "tiles have sides of 32, 64 or 128 points");
+    overrides.side = item.number;
   } else {
     refuse(item.text, fmt::format("there is no '{}'", item.key));
   }
@@ -114,19 +116,36 @@ void visit_items(std::string_view text, const auto& visit) {
 
 }  // namespace
 
-Overrides read_overrides(std::string_view text, Family family, std::string_view kernel_name) {
+Overrides read_overrides(std::string_view text, Family family, const NameOf& kernel_name) {
   Overrides overrides;
+  std::optional<std::string> name;
+  const auto is_for_kernel = [&](std::string_view prefix) {
+    if (prefix.empty() || is_family(prefix)) return prefix.empty() || prefix == kernel::name_of(family);
+    if (!name) name = kernel_name();
+    return selects(prefix, *name);
+  };
   visit_items(text, [&](const Item& item) {
     Overrides ignored;  // of other kernels; the item is checked all the same
-    set(item.prefix.empty() || selects(item.prefix, family, kernel_name) ? overrides : ignored, item);
+    set(is_for_kernel(item.prefix) ? overrides : ignored, item);
   });
   return overrides;
 }
 
-bool names_kernels(std::string_view overrides) {
-  bool found = false;
-  visit_items(overrides, [&](const Item& item) { found = found || (!item.prefix.empty() && !is_family(item.prefix)); });
-  return found;
+std::string overrides_for(std::string_view kernel, std::string_view overrides) {
+  if (overrides.empty()) refuse("", "there is no override");
+  std::string result;
+  visit_items(overrides, [&](const Item& item) {
+    if (!kernel.empty() && !item.prefix.empty())
+      refuse(item.text, fmt::format("'{}' is chosen already, so there is no other prefix", kernel));
+    result += fmt::format("{}{}{}{}", result.empty() ? "" : "+", kernel, kernel.empty() ? "" : ".", item.text);
+  });
+  read_overrides(result, Family::pointwise, [] { return std::string(); });  // raises for a wrong kernel or number
+  return result;
+}
+
+bool selects_one(std::string_view kernel, const std::vector<std::string>& names) {
+  return kernel.empty() || is_family(kernel) ||
+         std::ranges::any_of(names, [&](const std::string& name) { return selects(kernel, name); });
 }
 
 }  // namespace croton::codegen

@@ -1,5 +1,7 @@
 #include "codegen/schedule_pointwise.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -12,6 +14,16 @@ namespace {
 
 // From this cost on (in additions) a second copy of the body costs more to compile than it saves.
 constexpr int long_cost = 48;
+
+/// The cost of an element, in additions.
+int cost_of_element(const Analysis& analysis) {
+  int cost = 0;  // of an element, in additions
+  const expr::Arena& body = analysis.kernel.body;
+  for (NodeId id = 0; id < body.size(); ++id) {
+    if (!analysis.host[id] && body.op(id).map != nullptr) cost += body.op(id).map->cost;
+  }
+  return cost;
+}
 
 /// A pointwise kernel with numbers.
 class PointwiseFit {
@@ -31,14 +43,45 @@ class PointwiseFit {
     schedule_.vector = static_cast<int>(vector);
     schedule_.items = wanted.items.value_or(static_cast<int>(std::max<std::int64_t>(1, full / vector)));
     fit_lines();
-    schedule_.is_short = cost() < long_cost;
-    const std::int64_t columns = std::int64_t{schedule_.across} * schedule_.vector * schedule_.items;
-    schedule_.index = choose_index_width(analysis_, launch_, axes_ == 0 ? 0 : axes_ - 1, columns);
+    schedule_.is_short = is_short_body(analysis_);
+    schedule_.index = choose_index_width(analysis_, launch_, axes_ == 0 ? 0 : axes_ - 1, columns());
     // Tiles of whole lines have no first element to which others are near.
     if (schedule_.down && schedule_.index == IndexWidth::based) schedule_.index = IndexWidth::wide;
   }
 
+  /// The reasons of what run() chose.
+  void explain(const Machine& machine, const Overrides& wanted, Reasons& why) const {
+    why.push_back(fmt::format("vector={}: {}", schedule_.vector, why_vector(machine, wanted)));
+    why.push_back(fmt::format(
+        "items={}: {}", schedule_.items,
+        wanted.items ? "set by an override"
+        : schedule_.items == 1
+            ? "a pack is a whole access"
+            : fmt::format("packs of {} bytes, of which a thread moves {} bytes of an operand",
+                          schedule_.vector * packed_.widest(), schedule_.vector * packed_.widest() * schedule_.items)));
+    why.push_back(axes_ <= 1 ? fmt::format("across={}: all threads, on one line", schedule_.across)
+                             : fmt::format("across={}: a line of {} elements has {} packs", schedule_.across,
+                                           fast_size(), base::ceil_div<std::int64_t>(fast_size(), schedule_.vector)));
+    if (schedule_.down) why.push_back("down: the threads of a line reach over it, so their packs are on several lines");
+    why.push_back(fmt::format("{} body without conditions: the cost of an element in additions is {}, {} {}",
+                              schedule_.is_short ? "a second" : "no", cost_of_element(analysis_),
+                              schedule_.is_short ? "less than" : "at least", long_cost));
+    const IndexWidth widest = choose_index_width(analysis_, launch_, axes_ == 0 ? 0 : axes_ - 1, columns(), &why);
+    if (widest != schedule_.index) why.back() = "index=wide: offsets reach 2^31, and a block has whole lines";
+  }
+
  private:
+  std::int64_t columns() const { return std::int64_t{schedule_.across} * schedule_.vector * schedule_.items; }
+
+  std::string why_vector(const Machine& machine, const Overrides& wanted) const {
+    const std::int64_t full = widest_access_bytes / packed_.widest();
+    if (schedule_.vector < wanted.vector.value_or(static_cast<int>(full)))
+      return machine.aligned ? packed_.why_not_aligned(schedule_.vector * 2) : "operands may begin anywhere";
+    if (wanted.vector) return "set by an override";
+    if (packed_.packed().empty()) return "no operand has neighbouring elements along the fast axis";
+    return fmt::format("packs of {} bytes, the widest access, as elements have at most {}; all are aligned",
+                       widest_access_bytes, packed_.widest());
+  }
   std::int64_t fast_size() const { return axes_ == 0 ? 1 : launch_.sizes[axes_ - 1]; }
 
   void fit_lines() {
@@ -55,16 +98,6 @@ class PointwiseFit {
     schedule_.down = std::int64_t{schedule_.across} * schedule_.vector >= fast_size();
   }
 
-  /// The cost of an element, in additions.
-  int cost() const {
-    int cost = 0;
-    const expr::Arena& body = analysis_.kernel.body;
-    for (NodeId id = 0; id < body.size(); ++id) {
-      if (!analysis_.host[id] && body.op(id).map != nullptr) cost += body.op(id).map->cost;
-    }
-    return cost;
-  }
-
   Schedule& schedule_;
   const Analysis& analysis_;
   const Launch& launch_;
@@ -74,9 +107,13 @@ class PointwiseFit {
 
 }  // namespace
 
+bool is_short_body(const Analysis& analysis) { return cost_of_element(analysis) < long_cost; }
+
 void fit_pointwise(Schedule& schedule, const Analysis& analysis, const Launch& launch, const Machine& machine,
-                   const Overrides& wanted) {
-  PointwiseFit(schedule, analysis, launch).run(machine, wanted);
+                   const Overrides& wanted, Reasons* why) {
+  PointwiseFit fit(schedule, analysis, launch);
+  fit.run(machine, wanted);
+  if (why != nullptr) fit.explain(machine, wanted, *why);
 }
 
 }  // namespace croton::codegen

@@ -1,6 +1,8 @@
 // The schedule of row kernels on a GPU.
 #pragma once
 
+#include <vector>
+
 #include "codegen/schedule.hpp"
 #include "codegen/schedule_overrides.hpp"
 
@@ -9,6 +11,13 @@ namespace croton::codegen {
 /// Sets the numbers of the text: as many lanes or warps as a row's packs of four elements can use, by classes of powers
 /// of two, and whether the row stays in registers. No packs if the inner elements are no single axis, or too many.
 void fit_row(Schedule& schedule, const Analysis& analysis, const Launch& launch, const Machine& machine,
-             const Overrides& wanted);
+             const Overrides& wanted, Reasons* why);
+
+/// Whether a thread's elements of a row may be unrolled.
+bool is_short_row(const Analysis& analysis);
+
+/// The accesses to the row's own elements that several reductions, or a reduction and the results, read. Operands that
+/// all rows share are in the cache.
+std::vector<std::size_t> operands_to_hold(const Analysis& analysis, const Variant& variant);
 
 }  // namespace croton::codegen

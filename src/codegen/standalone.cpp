@@ -61,6 +61,8 @@ std::int64_t number_of(const Parameter& parameter, const StandalonePart& part, s
     case Parameter::Kind::lines:
     case Parameter::Kind::parts:
     case Parameter::Kind::parts_divisor:
+    case Parameter::Kind::bands:
+    case Parameter::Kind::bands_divisor:
       return position_parameter(parameter, *part.launch, part.schedule);
     case Parameter::Kind::matrix:
     case Parameter::Kind::motion:
@@ -83,7 +85,7 @@ std::string standalone_program(const Text& text, std::span<const StandalonePart>
   const Schedule& schedule = parts[0].schedule;
   const LaunchMemory memory =
       parts.size() > 1 ? LaunchMemory() : launch_memory(*parts[0].analysis, *parts[0].launch, schedule);
-  const std::int64_t blocks = gpu_blocks(*parts[0].analysis, parts[0].launch->variant, items, schedule);
+  const std::int64_t blocks = gpu_blocks(*parts[0].analysis, items, schedule);
 
   std::string operands, parameters;
   std::vector<std::size_t> first_operand;
@@ -133,11 +135,12 @@ std::string standalone_program(const Text& text, std::span<const StandalonePart>
              "      \"{0}\",\n      reinterpret_cast<const void*>(&{0}),\n      {1},\n"
              "      {{  // type, elements, elements in front of the first, whether it is written\n{2}      }},\n"
              "      {{  // in the order of Params\n{3}      }},\n"
-             "      {4}, {5}, {6}, {7}}};  // scratch bytes, items, blocks, threads\n"
+             "      {4}, {5}, {6}, {7}, {8}, {9}}};  // scratch bytes, items, blocks, threads, shared bytes, "
+             "parameters in memory\n"
              "  return run(program, count, words);\n"
              "}}\n",
              text.name, finish, operands, parameters, 64 + memory.state_bytes + 4 * memory.counters, items, blocks,
-             schedule.threads);
+             schedule.threads, schedule.shared_bytes, needs_table(text.parameters, Target::cuda));
 }
 
 }  // namespace croton::codegen

@@ -9,8 +9,8 @@ namespace {
 
 // With fewer elements along an axis it costs little to read a line of memory for each element.
 constexpr std::int64_t min_tiled_size = 8;
-// The maximal size of the staged operands per point of a tile: 32 KiB of the shared memory of a GPU, where a tile has
-// 1056 elements.
+// The maximal size of the staged operands per point of a tile: 32 KiB of the shared memory of a GPU for the smallest
+// tile (schedule_tiles.cpp).
 constexpr std::size_t max_staged_bytes = 32;
 
 /// Whether the access is an unconditional read at all points.

@@ -45,6 +45,31 @@ std::vector<bool> depends_on_inner(const Kernel& kernel) {
   return depends;
 }
 
+std::vector<StageGroup> stage_groups(const Kernel& kernel) {
+  const std::vector<std::size_t> stage = stage_of(kernel);
+  std::vector<StageGroup> groups;
+  for (std::size_t s = 0; s < kernel.stages.size(); ++s) {
+    const bool joins = !groups.empty() && stage[kernel.stages[s].value] <= groups.back().begin;
+    if (!joins) groups.push_back({s, s});
+    groups.back().end = s + 1;
+  }
+  return groups;
+}
+
+std::vector<bool> needed_for(const expr::Arena& body, std::span<const NodeId> roots, NodeId known) {
+  std::vector<bool> needed(body.size());
+  std::vector<NodeId> pending(roots.begin(), roots.end());
+  while (!pending.empty()) {
+    const NodeId id = pending.back();
+    pending.pop_back();
+    if (needed[id]) continue;
+    needed[id] = true;
+    if (id == known) continue;
+    for (const NodeId input : body.inputs(id)) pending.push_back(input);
+  }
+  return needed;
+}
+
 std::vector<std::size_t> stage_of(const Kernel& kernel) {
   const expr::Arena& body = kernel.body;
   std::vector<std::size_t> stage(body.size(), 0);

@@ -84,6 +84,14 @@ struct Kernel {
 std::vector<bool> depends_on_inner(const Kernel& kernel);
 /// For each node, the number of stages that must run before it.
 std::vector<std::size_t> stage_of(const Kernel& kernel);
+/// Neighbouring stages of which none depends on another one: they can be reduced in one pass over the elements.
+struct StageGroup {
+  std::size_t begin = 0, end = 0;
+  std::size_t size() const { return end - begin; }
+};
+std::vector<StageGroup> stage_groups(const Kernel& kernel);
+/// The nodes from which `roots` are computed. The node `known` is already computed and needs no inputs.
+std::vector<bool> needed_for(const expr::Arena& body, std::span<const NodeId> roots, NodeId known = expr::no_node);
 
 /// The kernel as text, as in the comment above; parse_kernel reads it back.
 std::string print(const Kernel& kernel);

@@ -14,16 +14,18 @@ set(SOURCES
   cuda/libraries/blaslt.cpp cuda/libraries/dnn.cpp cuda/libraries/dnn_form.cpp cuda/libraries/nvrtc.cpp
   cuda/inspect/control_flow.cpp cuda/inspect/cubin.cpp cuda/inspect/facts.cpp cuda/inspect/hot_path.cpp
     cuda/inspect/instructions.cpp cuda/inspect/launch_model.cpp cuda/inspect/machine_code.cpp
-    cuda/inspect/nvdisasm.cpp cuda/inspect/occupancy.cpp cuda/inspect/program.cpp cuda/inspect/sass.cpp
+    cuda/inspect/nvdisasm.cpp cuda/inspect/occupancy.cpp cuda/inspect/operands.cpp cuda/inspect/origins.cpp
+    cuda/inspect/path_facts.cpp cuda/inspect/program.cpp cuda/inspect/sass.cpp
   simulator/architecture.cpp simulator/callbacks.cpp simulator/checks.cpp simulator/compiler.cpp simulator/cuda_text.cpp
     simulator/device.cpp simulator/fiber.cpp simulator/kernels.cpp simulator/launch.cpp simulator/memory.cpp
     simulator/order.cpp simulator/report.cpp simulator/shadow.cpp simulator/threads.cpp
   lanes/lane_choice.cpp lanes/lane_order.cpp lanes/lanes.cpp
   bound/body.cpp bound/bound_convolution.cpp bound/bound_kernel.cpp bound/bound_plan.cpp bound/branch_launch.cpp
-    bound/dump_kernels.cpp bound/executable.cpp bound/host_launch.cpp bound/kernel_launch.cpp bound/launch_traffic.cpp
-    bound/memory.cpp bound/product_launch.cpp bound/routine_launch.cpp bound/segment.cpp bound/segment_lanes.cpp
-    bound/segment_launches.cpp bound/segment_run.cpp bound/sized_plan.cpp bound/sizes.cpp bound/trace.cpp
-    bound/transfer_launch.cpp bound/user_line.cpp bound/workspace.cpp
+    bound/dump_kernels.cpp bound/executable.cpp bound/host_launch.cpp bound/kernel_launch.cpp
+    bound/kernel_schedules.cpp bound/launch_traffic.cpp
+    bound/memory.cpp bound/parameter_table.cpp bound/product_launch.cpp bound/routine_launch.cpp bound/segment.cpp
+    bound/segment_lanes.cpp bound/segment_launches.cpp bound/segment_run.cpp bound/sized_plan.cpp bound/sizes.cpp
+    bound/trace.cpp bound/transfer_launch.cpp bound/user_line.cpp bound/workspace.cpp
   loops/loop_choice.cpp loops/loop_launch.cpp loops/loop_layout.cpp loops/loop_memory.cpp loops/loop_parameters.cpp
     loops/loop_parts.cpp loops/loop_shares.cpp loops/loop_text.cpp loops/native_loop.cpp loops/repeated_work.cpp
     loops/step_part.cpp)

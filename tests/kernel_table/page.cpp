@@ -40,17 +40,26 @@ constexpr std::string_view explanation =
 ## How to read it
 
 - **Hot paths.** The code of an entry is cut into blocks; loops are found from its branches. A hot path is one iteration
-  of a loop that accesses global memory and has no loop inside that does, or the kernel without loops, if that accesses
-  at least four times as much as its loops do: these are then the tails of a tile. Of several ways through a loop it is
-  the one that accesses most, and among these the shortest: the path of full tiles, without the slow ways of divisions and
-  denormal numbers. Loops whose accesses come from the same lines of the kernel's text are one pass over memory, of which
-  the path with most accesses counts: the others are its remainders.
+  of a loop that accesses global memory and has no loop inside that does, or the kernel from its entry to its end, if that
+  accesses at least four times as much as its loops do: these are then the tails of a tile. Of several ways it is the one
+  that accesses most, and among these the shortest: the path of full tiles, without the slow ways of divisions and denormal
+  numbers. No way contradicts itself: a predicate at a branch or a guarded access, and the bounds of the numbers
+  that it compares, hold for later ones ([path_facts.hpp](../../src/runtime/cuda/inspect/path_facts.hpp)), so that a thread
+  which loads a full pack computes with all of it. Instructions whose guard is false count, since they take their turn;
+  loops inside without accesses of global memory count once, if no shorter way avoids them.
+- **Passes.** Loops whose accesses come from the same lines of the kernel's text, called from the same lines, are one pass
+  over memory, of which the path with most accesses counts: the others are its remainders. Lines after the test of `is_last`
+  in the text are no pass: the last block does them once, for states of parts that are in the cache.
 - **Instructions an element** are those of the path, with the subroutines that it calls, divided by the elements that it
-  advances, which is the number of elements at that line of the text that accesses most; the passes are added up.
-- **Calls** are the calls of subroutines, which are divisions, in hot loops, slow ways and remainders included.
+  advances: the accesses of one operand, by the parameter of which the address is computed and by the line; the passes are
+  added up. Work for each row around the loops of a pass is not counted.
+- **Calls** are the calls of subroutines, which are divisions, inside hot loops, slow ways and remainders included. A kernel
+  whose hot path has no loop has none.
 - **In flight**: the bytes of global loads that a thread has requested before it needs the first of them, in the pass
   with the fewest, times the threads that a multiprocessor has in this launch.
-- **Local**: bytes of the stack of a thread; loads and stores of local memory in the code.
+- **Stack**: bytes of local memory that each thread has, and how many of them are spilled registers' stores and loads (in
+  bytes of code, by ptxas). **Local accesses**: loads and stores of local memory on hot paths, and in the whole code; the
+  bar is for the stack and the whole code.
 - **Occupancy** is by registers, shared memory, threads and blocks of the architecture, however small the launch is.
 - **Joins**: partial results that one thread joins one after the other: blocks of 1024 elements of a row, chunks of a
   column, parts of a long reduction or of a running sum.
@@ -126,19 +135,21 @@ std::string rows_of(std::span<const NamedGraph> graphs, const ArchitectureFigure
 
 std::string code_table(std::span<const NamedGraph> graphs, const ArchitectureFigures& all) {
   return "| graph | entry | loads of hot paths: count x bytes | stores | instructions an element | calls | in flight, "
-         "KiB "
-         "an SM | stack | local accesses | code, KiB | registers | static shared, bytes |\n"
+         "KiB an SM | stack, spills | local accesses: hot, all | code, KiB | registers | static shared, bytes |\n"
          "|---|---|---|---|---|---|---|---|---|---|---|---|\n" +
          rows_of(graphs, all, [](const EntryFigures& entry) {
            const cuda::MachineCode& code = entry.code.code;
            cuda::Widths loads, stores;
+           std::int64_t hot_local = 0;
            for (const cuda::Pass& pass : code.passes) {
+             hot_local += pass.local;
              for (const auto& [width, count] : pass.loads) loads[width] += count;
              for (const auto& [width, count] : pass.stores) stores[width] += count;
            }
-           return fmt::format("{} | {} | {:.1f} | {} | {:.1f} | {} | {} | {:.1f} | {} | {}", widths_text(loads),
+           return fmt::format("{} | {} | {:.1f} | {} | {:.1f} | {}, {} | {}, {} | {:.1f} | {} | {}", widths_text(loads),
                               widths_text(stores), code.instructions_per_element(), code.calls_in_hot_loops(),
                               static_cast<double>(entry.in_flight) / kibibyte, entry.code.facts.stack_bytes,
+                              entry.code.facts.spill_store_bytes + entry.code.facts.spill_load_bytes, hot_local,
                               code.local_loads + code.local_stores, static_cast<double>(code.code_bytes) / kibibyte,
                               entry.code.facts.registers, entry.code.facts.shared_bytes);
          });
@@ -216,11 +227,20 @@ constexpr std::string_view misses =
     R"(
 Bold values have not reached their goal, for these reasons:
 
-- Elementwise kernels compute `i / width` and `i % width` in 64 bits for each element, by a subroutine, and then access 4
-  bytes: *instructions*, *calls*, *narrow* accesses, bytes *in flight*.
-- The states of the trees of reductions are in an array that is indexed by a number of run time: *local* memory.
-- A row has one warp, a column one thread, and a long reduction one thread that joins its parts: *blocks*, *joins*, *time*.
-- Softmax and layer normalisation read their rows once for each reduction, from memory if the rows are long: *bytes*.
+- An elementwise thread has one pack of 16 bytes, so that the instructions for its index, its guard and its addresses are
+  divided among 4 elements: *instructions* of add and momentum.
+- Softmax of 1,024 elements has 32 elements for each thread in registers, unrolled with their `exp` (the goal of 12 KiB is
+  that of 16 elements): *code*. Kernels of 16 bits unpack and round each element, too; float16 rounds by integer arithmetic.
+  These, and the chain of `tanh`, sigmoid and `exp`, are limited by their instructions: *time*.
+- The gradients of layer normalisation are two kernels, for rows and for columns, that each read all operands: *bytes*,
+  *time*. Three or four operands and two states for each element need more registers than half of the threads of a
+  multiprocessor have: *stack*, as in `argmax` of everything, whose states are a value and a 64-bit position.
+- The bias gradient reads two operands, of which a thread loads two packs at once; the mean and variance of a batch have few
+  blocks: bytes *in flight*.
+- Shuffles in a loop over the blocks of a row have a slow way for lanes that are apart, which whole warps do not take:
+  *calls*.
+- Adam is one launch for the moments of each shape and one for all parameters, which reads the moments again: *bytes*,
+  *time*; the rate of the step is read by each block: *narrow* accesses.
 
 )";
 

@@ -125,3 +125,81 @@ TEST_CASE("a variable becomes a function of its transpose", "[ops]") {
   }
   CHECK(wrong == 0);
 }
+
+namespace {
+
+/// counting() in every dtype; complex numbers have an imaginary part.
+Array matrix_of(DType dtype, std::int64_t rows, std::int64_t columns) {
+  if (!ct::is_complex(dtype)) return counting(dtype, {rows, columns});
+  Array numbers = Array::empty(DType::complex128, {rows, columns});
+  for (std::int64_t i = 0; i < numbers.size(); ++i)
+    numbers.data<std::complex<double>>()[i] = {static_cast<double>(i % 113), static_cast<double>(i % 7)};
+  return numbers.astype(dtype);
+}
+
+Array turned(const Array& x) { return x.transpose({1, 0}).copy(); }
+
+constexpr std::int64_t sides[] = {0, 1, 3, 8, 31, 32, 33, 63, 64, 65, 100, 129};
+
+}  // namespace
+
+TEST_CASE("transposes of every size of an element, whole tiles and edges of them", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  for (const DType dtype : {DType::int8, DType::float16, DType::float32, DType::float64, DType::complex128}) {
+    const Variable x = ct::variable({dtype, {ct::unknown_size, ct::unknown_size}}, "x");
+    const auto f = compile(mode, {x}, {ct::transpose(x)});
+    for (const std::int64_t rows : sides) {
+      for (const std::int64_t columns : sides) {
+        const Array a = matrix_of(dtype, rows, columns);
+        CAPTURE(ct::name_of(dtype), rows, columns);
+        CHECK(f(a)[0].same_bits(turned(a)));
+      }
+    }
+  }
+}
+
+TEST_CASE("tiles have the same results under every schedule", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  const Variable x = ct::matrix("x"), y = ct::matrix("y");
+  const std::vector<Variable> outputs = {ct::transpose(x) * 2 + y, ct::transpose(x) > y,
+                                         ct::cast(ct::transpose(x), DType::float64)};
+  const std::vector<std::pair<Array, Array>> inputs = {
+      {matrix_of(DType::float32, 128, 64), matrix_of(DType::float32, 64, 128)},
+      {matrix_of(DType::float32, 100, 36), matrix_of(DType::float32, 36, 100)},
+      {matrix_of(DType::float32, 33, 130), matrix_of(DType::float32, 130, 33)}};
+  std::vector<ct::Outputs> expected;
+  const auto plain = compile("mode=reference", {x, y}, outputs);
+  for (const auto& [a, b] : inputs) expected.push_back(plain(a, b));
+  for (const std::string schedule : {"side=32+threads=32", "side=128+threads=1024", "vector=1+threads=128",
+                                     "vector=2+side=64", "items=1", "threads=96"}) {
+    const auto f = compile(mode + ",schedule=" + schedule, {x, y}, outputs);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const ct::Outputs results = f(inputs[i].first, inputs[i].second);
+      CAPTURE(schedule, i);
+      for (std::size_t o = 0; o < outputs.size(); ++o) CHECK(results[o].same_bits(expected[i][o]));
+    }
+  }
+}
+
+TEST_CASE("tiles of batches, of parts that are not aligned, and with a broadcast row", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  const Variable x = ct::tensor4("x"), row = ct::vector("row");
+  const std::vector<Variable> outputs = {
+      ct::transpose(x, {0, 1, 3, 2}) + row, ct::transpose(x, {3, 1, 0, 2}), ct::transpose(x, {1, 3, 2, 0}),
+      ct::transpose(x.at({ct::slice(), ct::slice(), ct::slice(1, 60), ct::slice(3, 66)}), {1, 0, 3, 2})};
+  const auto f = compile(mode, {x, row}, outputs);
+  const auto plain = compile("mode=reference", {x, row}, outputs);
+  const Array a = counting(DType::float32, {2, 3, 64, 68}), b = counting(DType::float32, {64});
+  const ct::Outputs results = f(a, b), expected = plain(a, b);
+  for (std::size_t o = 0; o < outputs.size(); ++o) CHECK(results[o].same_bits(expected[o]));
+}
+
+TEST_CASE("a user sets the side of tiles", "[ops]") {
+  const Variable x = ct::matrix("x");
+  const auto f = ct::function({x}, {ct::transpose(x)});
+  CHECK(f.kernels("cuda:sm_90")[0].schedule.find("side=64 vector=") != std::string::npos);
+  CHECK(f.kernels("cuda:sm_90", {.schedule = "side=32"})[0].schedule.find("side=32 ") != std::string::npos);
+  // A tile of 128 x 128 numbers would need 64 KiB of shared memory.
+  CHECK(f.kernels("cuda:sm_90", {.schedule = "side=128"})[0].schedule.find("side=64 ") != std::string::npos);
+  CHECK_THROWS_AS(f.kernels("cuda:sm_90", {.schedule = "side=48"}), ct::ValueError);
+}

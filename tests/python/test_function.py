@@ -165,13 +165,40 @@ def test_a_schedule_is_shown_before_it_is_used():
     assert difference.startswith(kernel.name) and "of 64 threads" in difference
 
 
+def test_schedules_have_reasons():
+    x = T.fmatrix("x")
+    f = croton.function([x], T.nnet.softmax(x))
+    (shown,) = f.schedule("cuda:sm_90", shapes=[(4096, 1024)])
+    assert shown.family == "row" and shown.device == "cuda:sm_90" and shown.sizes == (4096, 1024)
+    assert shown.blocks == 512 and "held=1: all operands that are read several times" in shown.reasons
+    assert shown.schedule in str(shown) and all(reason in str(shown) for reason in shown.reasons)
+    assert repr(shown) == f"<croton.KernelSchedule {shown.name} on cuda:sm_90: {shown.schedule}>"
+    f(np.ones((3, 5), np.float32))
+    (called,) = f.schedule()
+    assert called.device == "cpu" and called.sizes == (3, 5) and called.schedule.startswith("grain=")
+
+
+def test_a_function_with_another_schedule():
+    x = T.fmatrix("x")
+    f = croton.function([x], T.nnet.softmax(x))
+    (kernel,) = f.kernels("cuda:sm_90")
+    g = f.with_schedule(kernel.name[:10], "threads=64")
+    assert g.kernels("cuda:sm_90")[0].threads == 64 and f.kernels("cuda:sm_90")[0].threads == 256
+    a = np.arange(6, dtype=np.float32).reshape(2, 3)
+    assert (g(a) == f(a)).all() and g(x=a).shape == (2, 3)
+    with pytest.raises(croton.ValueError, match="no kernel has a name or digest that begins so"):
+        f.with_schedule("row_0123456789ab", "threads=64")
+    with pytest.raises(croton.ValueError, match="whole warps"):
+        f.with_schedule("", "threads=65")
+
+
 def test_kernels_for_the_shapes_of_a_call():
     x = T.matrix("x")
     f = croton.function([x], T.nnet.softmax(x))
     (kernel,) = f.kernels("cuda:sm_90", shapes=[(4096, 1024)])
     assert kernel.launch == "4096 x 1024: 512 blocks of 256 threads"
     assert (kernel.blocks, kernel.threads, kernel.items, kernel.launches) == (512, 256, 4096, 1)
-    assert [(o.bytes, o.passes, o.written) for o in kernel.operands] == [(1 << 24, 3, False), (1 << 24, 1, True)]
+    assert [(o.bytes, o.passes, o.written) for o in kernel.operands] == [(1 << 24, 1, False), (1 << 24, 1, True)]
     (kernel,) = f.kernels("cuda:sm_90")
     assert kernel.operands == []
     with pytest.raises(croton.TypeError, match="it takes 2 dimension"):

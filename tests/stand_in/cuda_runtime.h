@@ -43,6 +43,8 @@ inline cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, v
   const bool right = kernel != nullptr && grid.x >= 1 && block.x % 32 == 0 && arguments[0] != nullptr;
   return right ? cudaSuccess : cudaErrorInvalidValue;
 }
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
+inline cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) { return cudaSuccess; }
 inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
 inline cudaError_t cudaEventCreate(cudaEvent_t* event) {
   *event = nullptr;

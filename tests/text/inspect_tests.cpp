@@ -15,6 +15,7 @@ const croton::tool::InspectRequest everything{.what = "",
                                               .rewrites = true,
                                               .plan = true,
                                               .kernels = true,
+                                              .schedule = true,
                                               .ptx = false,
                                               .facts = false,
                                               .sass = false};

@@ -62,8 +62,7 @@ std::vector<Program> pointwise_programs() {
           program(ct::function({m}, ct::transpose(m) * 2), {numbers({30, 41})})};
 }
 
-// Tiles at the edges of a matrix and, with the 8 blocks of the simulated schedule, several tiles per block. No axis is
-// so short that a mutant has 0 tiles along it and divides by that.
+// Tiles within a matrix and at its edges, several of them along each axis; packs on both sides, on one, on none.
 std::vector<Program> tile_programs() {
   const auto m = ct::matrix("m");
   const auto t = ct::tensor3("t");
@@ -112,10 +111,14 @@ std::vector<Program> column_programs() {
 }
 
 std::vector<Program> split_programs() {
-  const auto v = ct::vector("v");
+  const auto v = ct::vector("v"), w = ct::vector("w");
+  const auto m = ct::matrix("m");
+  const auto every = ct::slice({}, {}, 2);
   const Array longer = numbers({40'000}), several = numbers({300'000});
   return {program(ct::function({v}, ct::sum(v)), {longer, numbers({5}), several}),
-          program(ct::function({v}, ct::argmax(v)), {longer}), program(ct::function({v}, ct::max(v)), {longer})};
+          program(ct::function({v}, ct::argmax(v)), {longer}), program(ct::function({v}, ct::max(v)), {longer}),
+          program(ct::function({w}, {ct::sum(w), ct::argmin(w), w * 2.0f}), {longer}),
+          program(ct::function({m}, ct::sum(m.at({every, every}))), {numbers({402, 300})})};
 }
 
 std::vector<Program> group_programs() {

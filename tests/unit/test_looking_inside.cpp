@@ -156,7 +156,7 @@ TEST_CASE("facts of every family, and what the cubin says of them") {
       for (const ct::KernelInfo& kernel : f.kernels(target)) {
         const std::vector<ct::KernelFacts> facts = kernel.facts();
         INFO(kernel.name << " " << target);
-        REQUIRE(facts.size() == (kernel.name.starts_with("split") ? 2 : 1));
+        REQUIRE(facts.size() == 1);
         CHECK(facts[0].entry == kernel.name);
         for (const CubinEntry& entry : read_cubin(kernel.cubin())) {
           const auto at = std::ranges::find(facts, entry.name, &ct::KernelFacts::entry);

@@ -217,6 +217,130 @@ TEST_CASE("guards of tails, remainders of unrolled loops and tails of tiles are 
   }
 }
 
+TEST_CASE("a way never contradicts itself") {
+  SECTION("a full pack computes: its later guards compare the same register with other numbers") {
+    const MachineCode pack = figures_of({"ISETP.GT.AND P0, PT, R8, 0x3, PT",
+                                         "@P0 BRA `(.L_wide)",
+                                         "line 7",
+                                         "LDG.E R4, desc[UR4][R2.64]",
+                                         "BRA `(.L_join)",
+                                         ".L_wide:",
+                                         "line 7",
+                                         "LDG.E.128 R4, desc[UR4][R2.64]",
+                                         ".L_join:",
+                                         "ISETP.GE.AND P1, PT, R8, 0x1, PT",
+                                         "@!P1 BRA `(.L_none)",  // a guard
+                                         "FADD R4, R4, R4",
+                                         "FADD R5, R5, R5",
+                                         "FADD R6, R6, R6",
+                                         ".L_none:",
+                                         "FSETP.GT.AND P2, PT, R4, 104, PT",
+                                         "@!P2 BRA `(.L_store)",  // a slow way
+                                         "FMUL R4, R4, R4",
+                                         ".L_store:",
+                                         "line 8",
+                                         "STG.E.64 desc[UR4][R8.64], R4",
+                                         "EXIT"});
+    REQUIRE(pack.passes.size() == 1);
+    CHECK(pack.passes[0].instructions == 12);
+    CHECK(pack.passes[0].elements == 4);
+  }
+  SECTION("a guarded access, and an end with the same guard") {
+    const MachineCode add =
+        figures_of({"ISETP.GE.AND P0, PT, R16, R5, PT", "line 7", "@P0 LDG.E.128 R4, desc[UR4][R2.64]", "line 8",
+                    "@P0 STG.E.64 desc[UR4][R8.64], R4", "@P0 EXIT", "line 7", "LDG.E R4, desc[UR4][R2.64]", "line 8",
+                    "STG.E.U16 desc[UR4][R8.64], R4", "EXIT"});
+    REQUIRE(add.passes.size() == 1);
+    CHECK(add.passes[0].instructions == 4);
+    CHECK(add.passes[0].elements == 4);
+    CHECK(add.passes[0].loads == Widths{{16, 1}});
+  }
+  SECTION("sums, copies and choices of compared registers") {
+    // R4 elements are left, if the row R2 is before R3; the second guard is about the sum R1 + 4 = R2.
+    const MachineCode row = figures_of(
+        {"IADD3 R2, R1, 0x4, RZ", "ISETP.GE.AND P0, PT, R2, R3, PT", "SEL R5, R4, RZ, !P0", "MOV R6, R5",
+         "ISETP.GT.U32.AND P0, PT, R6, 0x3, PT", "@!P0 BRA `(.L_next)", "line 7", "LDG.E.128 R8, desc[UR4][R12.64]",
+         ".L_next:", "VIADD R7, R1, 0x4", "ISETP.LT.AND P1, PT, R7, R3, PT", "@!P1 EXIT", "FADD R8, R8, R9", "EXIT"});
+    CHECK(row.passes.at(0).instructions == 12);
+  }
+  SECTION("predicates that are kept as bits of a register") {
+    const MachineCode bits =
+        figures_of({"MOV R9, RZ", "ISETP.GE.AND P0, PT, R8, 0x1, PT", "line 7", "@P0 LDG.E R4, desc[UR4][R2.64]",
+                    "LOP3.LUT R9, R9, 0xfffffffd, RZ, 0xc0, !PT", "@P0 LOP3.LUT R9, R9, 0x2, RZ, 0xfc, !PT",
+                    "FSETP.GT.AND P0, PT, R1, R2, PT", "LOP3.LUT P0, RZ, R9, 0x2, RZ, 0xc0, !PT", "@!P0 EXIT",
+                    "FADD R4, R4, R4", "EXIT"});
+    CHECK(bits.passes.at(0).instructions == 10);
+  }
+  SECTION("numbers that a loop changes are not known after it") {
+    const MachineCode counted = figures_of(
+        {"MOV R1, RZ", ".L_loop:", "VIADD R1, R1, 0x1", "FSETP.GT.AND P0, PT, R6, R7, PT", "@P0 BRA `(.L_loop)",
+         "ISETP.GT.AND P1, PT, R1, 0x1, PT", "@!P1 EXIT", "line 7", "LDG.E R4, desc[UR4][R2.64]", "EXIT"});
+    CHECK(counted.passes.at(0).instructions == 8);
+    CHECK(counted.passes.at(0).loads == Widths{{4, 1}});
+  }
+}
+
+TEST_CASE("an operand is the parameter from which an address is computed") {
+  // The compiler gives both loads one line.
+  const MachineCode add =
+      figures_of({"LDC.64 R2, c[0x0][0x210]", "LDC.64 R4, c[0x0][0x218]", "ULDC.64 UR4, c[0x0][0x208]",
+                  "IMAD.WIDE R2, R9, 0x4, R2", "IMAD.WIDE R4, R9, 0x4, R4", "line 9", "LDG.E.128 R8, desc[UR4][R2.64]",
+                  "LDG.E.128 R12, desc[UR4][R4.64]", "FADD R8, R8, R12", "EXIT"});
+  CHECK(add.passes.at(0).elements == 8);  // 16 bytes of ct::bf16, the second parameter
+  // The factors of a wide product are single registers, whose neighbours may be other addresses.
+  const MachineCode older =
+      figures_of({"IMAD.WIDE R4, R0, R3, c[0x0][0x160]", "IMAD.WIDE R8, R0, R3, c[0x0][0x168]", "line 9",
+                  "LDG.E.128 R12, [R4.64]", "LDG.E.128 R16, [R8.64]", "FADD R12, R12, R16", "EXIT"});
+  CHECK(older.passes.at(0).elements == 8);
+  const MachineCode same =
+      figures_of({"LDC.64 R2, c[0x0][0x210]", "ULDC.64 UR4, c[0x0][0x208]", "line 9", "LDG.E.128 R8, desc[UR4][R2.64]",
+                  "LDG.E.128 R12, desc[UR4][R2.64+0x200]", "FADD R8, R8, R12", "EXIT"});
+  CHECK(same.passes.at(0).elements == 8);
+}
+
+TEST_CASE("the work of the last block for all is no pass, and calls count in loops alone") {
+  constexpr std::string_view parts =
+      "struct Params {\n"
+      "  const float* p0;\n"
+      "};\n"
+      "  void point() {\n"
+      "    in.l0 = p.p0[i0];\n"                       // 5
+      "    if (!team.is_last(p.counters)) return;\n"  // 6
+      "    const auto r0 = team.total();\n"           // 7
+      "  }\n";
+  const std::vector<std::string> lines{"line 7",
+                                       ".L_a:",
+                                       "LDG.E.128 R4, desc[UR4][R2.64]",
+                                       "FADD R4, R4, R5",
+                                       "@!P1 BRA `(.L_a)",
+                                       "@P2 EXIT",
+                                       "line 9",
+                                       ".L_b:",
+                                       "LDG.E R6, desc[UR4][R8.64]",
+                                       "@!P3 BRA `(.L_b)",
+                                       "CALL.REL.NOINC `($div)",
+                                       "EXIT",
+                                       "$div:",
+                                       "RET.REL.NODEC R4 `(k)"};
+  const MachineCode code = read_machine_code(listing(lines), {parts, 2}).at(0);
+  REQUIRE(code.passes.size() == 1);
+  CHECK(code.passes[0].instructions == 3);
+  CHECK(code.hot_accesses_are_wide());
+  CHECK(code.in_flight() == 16);
+  CHECK(code.calls_in_hot_loops() == 0);
+  CHECK(figures_of({"line 7", "LDG.E R6, desc[UR4][R8.64]", "CALL.REL.NOINC `($div)", "EXIT",
+                    "$div:", "RET.REL.NODEC R4 `(k)"})
+            .calls_in_hot_loops() == 0);
+}
+
+TEST_CASE("two reductions that load by one line are two passes") {
+  const MachineCode twice = figures_of({"line 7", "line 9", ".L_a:", "line 7", "line 9", "LDG.E R6, desc[UR4][R2.64]",
+                                        "@!P1 BRA `(.L_a)", "NOP", ".L_b:", "line 7", "line 10",
+                                        "LDG.E R6, desc[UR4][R2.64]", "FADD R6, R6, R6", "@!P1 BRA `(.L_b)", "EXIT"});
+  REQUIRE(twice.passes.size() == 2);
+  CHECK(twice.instructions_per_element() == 2 + 3);
+}
+
 TEST_CASE("bytes in flight end at the first use of a load, in the next iteration too") {
   const auto in_flight = [](const std::vector<std::string>& lines) { return figures_of(lines).passes.at(0).in_flight; };
   CHECK(in_flight({".L_x:", "LDG.E.128 R4, desc[UR4][R2.64]", "LDG.E.128 R8, desc[UR4][R2.64+0x10]", "FADD R1, R9, R1",
@@ -311,10 +435,25 @@ TEST_CASE("a launch is limited by memory, instructions or a chain of accesses") 
   const double from_cache = model_launch(kernel, entry, "sm_90", h200).chain;
   CHECK(from_cache / from_memory > 0.6);  // (0.47 + 0.115) / (2 * 0.47)
   CHECK(from_cache / from_memory < 0.63);
+  // A row that is held in registers is read once, by all threads of its team.
+  kernel.operands = {{.bytes = 1 << 29, .point_bytes = 1 << 17, .passes = 1}};
+  const double without_team = model_launch(kernel, entry, "sm_90", h200).chain;
+  kernel.schedule = "grain=32768 threads=256 lanes=32 warps=8 packs=8 held=1 index=narrow";
+  kernel.blocks = kernel.items;
+  CHECK(memory_bytes(kernel, entry, "sm_90", h200) == 1 << 29);
+  CHECK(model_launch(kernel, entry, "sm_90", h200).chain < without_team);
+  kernel.schedule.clear();
   // Threads of contractions use an element many times, and loops have no launch without a device.
   kernel.name = "contract_0";
   CHECK(model_launch(kernel, entry, "sm_90", h200).chain == 0);
   kernel.name = "split_0";
   kernel.length = 1 << 27;
-  CHECK(serial_joins(kernel) == 8192);
+  CHECK(serial_joins(kernel) == 256);  // of 8192 parts, 32 at a time
+  kernel.threads = 256;
+  kernel.schedule = "grain=32768 threads=256 part=131072 index=narrow";
+  CHECK(serial_joins(kernel) == 4 + 4);
+  kernel.name = "column_0";
+  kernel.schedule = "grain=32768 threads=256 across=32 vector=4 run=8 part=1024 index=narrow";
+  kernel.length = 16384;
+  CHECK(serial_joins(kernel) == 8 + 2);
 }

@@ -79,8 +79,9 @@ TEST_CASE("a template without one of its barriers or fences is reported", "[simu
   const std::vector<Template> templates = {{"tiles.cuh", tile_programs()},
                                            {"contract.cuh", contract_programs()},
                                            {"row.cuh", joined(in_place_warp_programs(), loop_programs())},
-                                           {"row_packs.cuh", in_place_programs()},
+                                           {"row_packs.cuh", joined(in_place_programs(), split_programs())},
                                            {"column_packs.cuh", split_column_programs()},
+                                           {"totals.cuh", joined(split_column_programs(), split_programs())},
                                            {"loop.cuh", loop_programs()}};
   for (const auto& file : croton::codegen::embedded_files()) {
     if (file.path.starts_with("common/device_") || !has_synchronisation(file.text)) continue;

@@ -190,9 +190,6 @@ constexpr Equivalent equivalents[] = {
     {"return largest ? b.value < a.value : a.value < b.value;  =>  return largest ? b.value < a.value : a.value <= "
      "b.value",
      "equal values have been decided before"},
-    {"for (int i = int(thread_index()); i < tile_side * tile_side; i += int(block_size())) {  =>  for (int i = "
-     "int(thread_index()); i <= tile_side",
-     "one more copy, to where rows are padded"},
     {"typename C::State stack[44];", "room for 2^43 blocks is as good as for 2^44"},
     {"for (++level; level < 44 && (count >> level); ++level) {  =>  for (++level; level <= 44",
      "no count has that bit"},

@@ -137,8 +137,8 @@ TEST_CASE("packs of up to 16 bytes are one load and one store", "[nvrtc]") {
                                    {"ct::complex<float>", 2}}) {
     const std::string ptx = ptx_of(element, n);
     INFO(n << " of " << element << "\n" << ptx);
-    CHECK(contains(ptx, "ld.global.v4.u32"));
-    CHECK(contains(ptx, "st.global.v4.u32"));
+    CHECK(contains(ptx, "ld.global.v2.u64"));
+    CHECK(contains(ptx, "st.global.v2.u64"));
     CHECK(ptx.find("ld.global", ptx.find("ld.global") + 1) == ptx.npos);
   }
   CHECK(contains(ptx_of("ct::i8", 8), "ld.global.u64"));

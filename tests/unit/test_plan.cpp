@@ -221,13 +221,14 @@ TEST_CASE("updates in one launch give what each gives alone") {
   }
 }
 
-TEST_CASE("a launch has as many kernels as its parameters have room for") {
+TEST_CASE("the updates of many parameters are one launch, too") {
   const Adam adam(40);  // 200 parameters
-  const auto kernels = adam.step.kernels("cuda");
-  const auto groups =
-      std::ranges::count_if(kernels, [](const ct::KernelInfo& k) { return k.name.starts_with("group_"); });
-  CHECK(groups > 1);
-  CHECK(groups < 20);
+  for (const std::string target : {"cpu", "cuda"}) {
+    const auto kernels = adam.step.kernels(target);
+    const auto groups =
+        std::ranges::count_if(kernels, [](const ct::KernelInfo& k) { return k.name.starts_with("group_"); });
+    CHECK(groups == 1);
+  }
   adam.step(Array{1.f});
   CHECK(adam.step.counts().reference_kernels == 0);
 }

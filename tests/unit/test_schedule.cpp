@@ -1,6 +1,10 @@
 // Overrides of schedules: for all kernels, a family, one kernel. They never change results.
 #include <croton/croton.hpp>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "catch.hpp"
 #include "codegen/schedule.hpp"
 #include "contains.hpp"
@@ -61,6 +65,147 @@ TEST_CASE("a schedule for one kernel is shown, with the differences") {
   CHECK_THROWS_AS(f.schedule_difference("cpu", "grain"), ct::ValueError);
 }
 
+namespace {
+
+/// The schedule and the reasons of the only kernel of a function for these shapes.
+std::string shown(const ct::Function& f, const std::vector<ct::Sizes>& shapes, const std::string& schedule = "") {
+  const auto schedules = f.schedule("cuda:sm_90", {.schedule = schedule, .shapes = shapes});
+  REQUIRE(schedules.size() == 1);
+  CHECK(schedules[0].device == "cuda:sm_90");
+  return to_string(schedules[0]);
+}
+
+}  // namespace
+
+TEST_CASE("each number of a pointwise schedule has its reason") {
+  const auto x = ct::vector("x"), y = ct::vector("y");
+  const auto m = ct::matrix("m"), wide = ct::matrix("w");
+  const ct::Function sum = ct::function({x, y}, x + y);
+  CHECK_THAT(
+      shown(sum, {{100'000}, {100'000}}),
+      contains(": pointwise on cuda:sm_90, 100000, 196 blocks\n  grain=32768 threads=128 vector=4 items=1 ") &&
+          contains(
+              "    vector=4: packs of 16 bytes, the widest access, as elements have at most 4; all are aligned\n") &&
+          contains("    items=1: a pack is a whole access\n") &&
+          contains("    across=128: all threads, on one line\n") &&
+          contains("    a second body without conditions: the cost of an element in additions is 1, less than 48\n") &&
+          contains("    index=narrow: positions and offsets are at most ") && contains(", below 2^31\n") &&
+          contains("    threads=128: as for all pointwise kernels on this device\n"));
+  CHECK_THAT(shown(sum, {{1LL << 32}, {1LL << 32}}), contains("    index=based: offsets reach 4294967"));
+  // Operands that begin or continue between packs.
+  CHECK_THAT(shown(ct::function({x}, x.at({ct::slice(1)}) * 2.f), {{1001}}),
+             contains("    vector=1: x (p0) begins 4 bytes after a multiple of 8\n") &&
+                 contains("    items=4: packs of 4 bytes, of which a thread moves 16 bytes of an operand\n"));
+  CHECK_THAT(shown(ct::function({m}, ct::exp(m.at({ct::slice(), ct::slice(2)}))), {{40, 50}}),
+             contains("    vector=2: m (p0) begins 8 bytes after a multiple of 16\n") &&
+                 contains("across=32: a line of 48 elements has 24 packs\n") &&
+                 contains("    down: the threads of a line reach over it, so their packs are on several lines\n"));
+  CHECK_THAT(shown(ct::function({m}, ct::exp(m.at({ct::slice(), ct::slice(0, 40)}))), {{40, 42}}),
+             contains("    vector=2: lines of m (p0) are 168 bytes apart, no multiple of 16\n"));
+  // Overrides, also one that alignment limits.
+  CHECK_THAT(shown(sum, {{1000}, {1000}}, "threads=64+vector=2+items=3"),
+             contains("    vector=2: set by an override\n") && contains("    items=3: set by an override\n") &&
+                 contains("    threads=64: set by an override\n"));
+  CHECK_THAT(shown(ct::function({x}, x.at({ct::slice(1)}) * 2.f), {{1001}}, "vector=2"),
+             contains("    vector=1: x (p0) begins 4 bytes after a multiple of 8\n"));
+}
+
+TEST_CASE("schedules of reductions have reasons") {
+  const auto m = ct::matrix("m");
+  CHECK_THAT(shown(ct::function({m}, ct::nnet::softmax(m, 1)), {{4096, 1024}}),
+             contains(": row on cuda:sm_90, 4096 x 1024, 512 blocks\n") &&
+                 contains("    lanes=32 warps=1 packs=8: a row of 1024 elements has 256 packs of 4\n") &&
+                 contains("    held=1: all operands that are read several times\n") &&
+                 contains("    full: 1024 elements are whole packs for all threads\n"));
+  CHECK_THAT(
+      shown(ct::function({m}, ct::sum(m, 0)), {{4096, 128}}),
+      contains("    part=128, of 32 parts: whole columns give 1 block, fewer than 264, two for each multiprocessor\n"));
+  CHECK_THAT(shown(ct::function({m}, ct::sum(m)), {{4096, 128}}),
+             contains("    part=8192: 64 parts, of at least 8192 elements, for 132 multiprocessors\n") &&
+                 contains("    full: 524288 is a multiple of 1024\n"));
+  const auto every = ct::slice({}, {}, 2);
+  CHECK_THAT(shown(ct::function({m}, ct::sum(m.at({every, every}))), {{4096, 128}}, "blocks=7"),
+             contains("    blocks=7: set by an override\n"));
+  CHECK_THAT(shown(ct::function({m}, ct::nnet::softmax(m, 1)), {{64, 30'001}}, "threads=96"),
+             contains("    threads=1024: the 32 warps of a row; an override asks for 96\n") &&
+                 contains("    not aligned: lines of m (p0) are 120004 bytes apart, no multiple of 16\n"));
+}
+
+TEST_CASE("a function has the schedules of its last call, with its sizes and on its device") {
+  const auto x = ct::matrix("x");
+  const ct::Function f = ct::function({x}, ct::exp(x));
+  CHECK(f.schedule()[0].sizes == f.kernels()[0].schedules[0].sizes);  // example sizes
+  f(ct::Array::zeros(ct::DType::float32, {3, 5}));
+  REQUIRE(f.schedule().size() == 1);
+  CHECK(f.schedule()[0].sizes == ct::Sizes{15});  // the axes are merged
+  CHECK(f.schedule()[0].device == "cpu");
+  CHECK(f.schedule()[0].schedule == "grain=32768");
+  CHECK(f.schedule()[0].reasons ==
+        std::vector<std::string>{"grain=32768: for fewer elements a second thread does not pay",
+                                 "15 work items, at least 32768 for a thread"});
+  f(ct::Array::zeros(ct::DType::float32, {7, 5}));
+  CHECK(f.schedule()[0].sizes == ct::Sizes{35});
+
+  const ct::change_flags flags("mode=simulate");
+  const ct::Function g = ct::function({x}, {ct::nnet::softmax(x, 1), ct::cumsum(x, 0)});
+  g(ct::Array::zeros(ct::DType::float32, {3, 5}));
+  const auto schedules = g.schedule();
+  REQUIRE(schedules.size() == 2);
+  const bool first = schedules[0].family == "row";
+  const ct::KernelSchedule &row = schedules[first ? 0 : 1], &routine = schedules[first ? 1 : 0];
+  CHECK(row.device == "cuda0");
+  CHECK(row.sizes == ct::Sizes{3, 5});
+  CHECK(row.blocks == 1);
+  CHECK_THAT(to_string(row), contains("threads=64: as for all row kernels on this device\n"));
+  CHECK(routine.family == "routine");
+  // The body of the branch that ran.
+  const ct::Variable n = ct::iscalar("n");
+  const ct::Function h = ct::function({x, n}, ct::ifelse(n > 0, ct::exp(x), ct::nnet::softmax(x, 1)));
+  const ct::Array a = ct::Array::zeros(ct::DType::float32, {3, 5});
+  for (const int side : {1, 0}) {
+    h(a, side);
+    const auto of_branch = h.schedule();
+    CHECK(std::ranges::count(of_branch, std::string(side == 1 ? "pointwise" : "row"), &ct::KernelSchedule::family) > 0);
+  }
+}
+
+TEST_CASE("a function with another schedule for one kernel") {
+  const auto x = ct::matrix("x");
+  const ct::Function f = ct::function({x}, {ct::nnet::softmax(x, 1), ct::sum(x, 0)}, {.name = "both"});
+  const auto kernels = f.kernels("cuda:sm_90");
+  REQUIRE(kernels.size() == 2);
+  const auto threads_of = [](const ct::Function& g, std::size_t i) { return g.kernels("cuda:sm_90")[i].threads; };
+  const std::string name = kernels[0].name.substr(0, 10);
+  const ct::Function g = f.with_schedule(name, "threads=64+grain=10");
+  CHECK(threads_of(g, 0) == 64);
+  CHECK(threads_of(g, 1) == kernels[1].threads);
+  CHECK(threads_of(f, 0) == kernels[0].threads);  // the function itself is as before
+  CHECK(g.kernels("cpu")[0].schedules[0].schedule == "grain=10");
+  CHECK(threads_of(g.with_schedule(kernels[0].name, "threads=128"), 0) == 128);  // the later override wins
+  CHECK(threads_of(f.with_schedule(kernels[0].schedules[0].family, "threads=32"), 0) == 32);
+  CHECK(threads_of(f.with_schedule("", "threads=32"), 1) == 32);
+  const ct::Array a = ct::Array::uniform(ct::DType::float32, {9, 70}, 1, -1, 1);
+  for (std::size_t i = 0; i < 2; ++i) CHECK(g(a)[i].same_bits(f(a)[i]));
+
+  const auto message = [&](const std::string& kernel, const std::string& schedule) {
+    try {
+      f.with_schedule(kernel, schedule);
+    } catch (const ct::ValueError& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  CHECK_THAT(message("row_0123456789ab", "threads=64"),
+             contains("both: with_schedule(\"row_0123456789ab\", \"threads=64\"): no kernel has a name or digest that "
+                      "begins so") &&
+                 contains(f.kernels()[0].name) && contains("a family (pointwise, row,"));
+  CHECK_THAT(message("roe", "threads=64"), contains("there is no family 'roe'") && contains("row_1a2b3c.threads=128"));
+  CHECK_THAT(message(name, "threads=65"), contains("whole warps"));
+  CHECK_THAT(message(name, "row.threads=64"), contains("is chosen already"));
+  CHECK_THAT(message(name, ""), contains("there is no override"));
+  CHECK_THAT(message("", "threds=64"), contains("there is no 'threds'"));
+}
+
 TEST_CASE("results have the same bits under every schedule") {
   // Longer than the chunk of 16 rows of a column tree, and than the block of 1,024 elements of a row: both at once
   // where kernels are compiled, one after the other in the simulator, which takes microseconds for an element.
@@ -81,6 +226,37 @@ TEST_CASE("results have the same bits under every schedule") {
         for (std::size_t a = 0; a < arrays.size(); ++a) CHECK(scheduled(arrays[a]).only().same_bits(expected[a]));
       }
     }
+  }
+}
+
+TEST_CASE("operands of rows stay in registers, in shared memory, or are read again, and the bits are the same") {
+  struct Case {
+    ct::DType dtype;
+    std::int64_t rows, length;
+    const char* schedule;
+  };
+  // Two operands that several reductions, or a reduction and the results, read.
+  const auto both = [](ct::DType dtype) {
+    const auto x = ct::matrix("x", dtype), y = ct::matrix("y", dtype);
+    const auto centred = x - ct::mean(x, {std::vector<int>{1}, true});
+    return ct::function({x, y}, {centred * (y - ct::sum(x * y, {std::vector<int>{1}, true})), ct::max(y, 1)});
+  };
+  for (const Case& c :
+       {Case{ct::DType::float32, 9, 70, " held=2 "}, Case{ct::DType::float32, 5, 1024, " held=1 staged=1"},
+        Case{ct::DType::float32, 3, 1023, " held=1 staged=1"}, Case{ct::DType::float32, 2, 3000, " held=1 staged=1"},
+        Case{ct::DType::float64, 2, 1500, " held=0 staged=1"}, Case{ct::DType::float32, 1, 40'001, " held=0 staged=1"},
+        Case{ct::DType::float32, 1, 70'000, " held=0 aligned whole"}}) {
+    INFO(ct::name_of(c.dtype) << ", " << c.rows << " x " << c.length);
+    const auto x = ct::Array::uniform(c.dtype, {c.rows, c.length}, 1, -1, 1);
+    const auto y = ct::Array::uniform(c.dtype, {c.rows, c.length}, 2, -1, 1);
+    const auto right = both(c.dtype)(x, y);
+    const ct::change_flags flags("cuda_simulator=1,device=cuda0");
+    const ct::Function f = both(c.dtype);
+    const auto got = f(x, y);
+    REQUIRE(f.schedule().size() == 1);
+    CHECK_THAT(f.schedule()[0].schedule, contains(c.schedule));
+    REQUIRE(got.size() == right.size());
+    for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i].same_bits(right[i]));
   }
 }
 

@@ -32,18 +32,26 @@ TEST_CASE("shapes give the launches of a call") {
     REQUIRE(kernels[0].operands.size() == 2);
     CHECK(kernels[0].operands[0].bytes == 4096 * 1024 * 4);
     CHECK(kernels[0].operands[0].point_bytes == 1024 * 4);
-    CHECK(kernels[0].operands[0].passes == 3);
+    CHECK(kernels[0].operands[0].passes == 1);  // by the reduction that holds them, the others and the results
     CHECK_FALSE(kernels[0].operands[0].written);
     CHECK(kernels[0].operands[1].passes == 1);
     CHECK(kernels[0].operands[1].written);
   }
-  SECTION("a long reduction has a second entry") {
+  SECTION("a long reduction has a block for each part") {
     const auto kernels = shown(ct::function({x}, ct::sum(x)), {{16384, 8192}});
     REQUIRE(kernels.size() == 1);
-    CHECK(kernels[0].launches == 2);
-    CHECK(kernels[0].items == 8192);
+    CHECK(kernels[0].launches == 1);
+    CHECK(kernels[0].items == 1024);
+    CHECK(kernels[0].blocks == 1024);
     CHECK(kernels[0].points == 1);
     CHECK(kernels[0].length == 16384 * 8192);
+  }
+  SECTION("one whose elements are on several lines has a second entry") {
+    const auto every = ct::slice({}, {}, 2);
+    const auto kernels = shown(ct::function({x}, ct::sum(x.at({every, every}))), {{16384, 8192}});
+    REQUIRE(kernels.size() == 1);
+    CHECK(kernels[0].launches == 2);
+    CHECK(kernels[0].items == 2048);
   }
   SECTION("an operand that is broadcast counts once, a part of one by its elements") {
     const auto b = ct::vector("b");

@@ -6,6 +6,7 @@
 #include <croton/error.hpp>
 #include <cstring>
 #include <numeric>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -18,6 +19,7 @@
 #include "runtime/simulator/compiler.hpp"
 #include "runtime/simulator/launch.hpp"
 #include "runtime/simulator/memory.hpp"
+#include "runtime/simulator/shadow.hpp"
 
 using namespace croton::runtime::simulator;
 using croton::DeviceError;
@@ -632,4 +634,64 @@ TEST_CASE("several threads launch the same program at once", "[simulator]") {
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(sums == std::vector<double>(4, 512.0));
+}
+
+TEST_CASE("the record of written bytes is that of a plain list, in any pieces") {
+  // Sizes around the chunks in which it is kept.
+  constexpr std::size_t size = 3 * 4096 + 100;
+  WrittenBytes record(size), other(size);
+  std::vector<char> expected(size, 0), expected_other(size, 0);
+  std::uint64_t state = 1;
+  const auto below = [&](std::size_t n) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<std::size_t>(state >> 33) % n;
+  };
+  for (int step = 0; step < 300; ++step) {
+    const std::size_t count = below(step % 3 == 0 ? size : 300), at = below(size - count + 1),
+                      from = below(size - count + 1);
+    if (step % 5 == 0) {
+      record.copy(at, other, from, count);
+      std::copy_n(expected_other.begin() + static_cast<std::ptrdiff_t>(from), count,
+                  expected.begin() + static_cast<std::ptrdiff_t>(at));
+    } else if (step % 2 == 0) {
+      record.set(at, count);
+      std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(at), count, 1);
+    } else {
+      other.set(from, count / 8);
+      std::fill_n(expected_other.begin() + static_cast<std::ptrdiff_t>(from), count / 8, 1);
+    }
+    if (step % 97 == 96) {
+      record.clear();
+      std::ranges::fill(expected, 0);
+    }
+    const std::span<const char> part = std::span(expected).subspan(from, count);
+    CHECK(record.all(from, count) == std::ranges::all_of(part, [](char c) { return c == 1; }));
+    CHECK(record.any(from, count) == std::ranges::any_of(part, [](char c) { return c == 1; }));
+  }
+  record.set(0, size);
+  CHECK(record.all(0, size));
+}
+
+TEST_CASE("memory that a simulated device does not use costs nothing") {
+  constexpr std::size_t size = std::size_t{1} << 33;
+  DeviceMemory memory;
+  auto* const first = static_cast<std::byte*>(memory.allocate(size));
+  const std::array<std::byte, 3> bytes{std::byte{1}, std::byte{2}, std::byte{3}};
+  std::byte* const last = first + size - bytes.size();
+  memory.copy_in(last, bytes);
+  const Allocation piece = memory.piece(first, size, true);
+  CHECK(piece.written->all(size - bytes.size(), bytes.size()));
+  CHECK(!piece.written->any(0, 4096));
+  memory.set_written(piece);
+  CHECK_NOTHROW(memory.check_read(last, bytes.size(), "it"));
+  CHECK_THROWS_AS(memory.check_read(last - 1, bytes.size(), "it"), DeviceError);
+  // Accesses to words and to bytes of one chunk, and of two neighbouring ones.
+  Shadow shadow(size);
+  shadow.cells(size - 8, 4)[0].write.time = 5;
+  CHECK(shadow.cells(size - 8, 1)[0].write.time == 5);
+  CHECK(shadow.cells(size - 6, 2)[1].write.time == 5);
+  shadow.cells(size - 8, 1)[0].write.time = 6;
+  CHECK(shadow.cells(size - 8, 4)[0].write.time == 6);
+  CHECK(shadow.cells(size - 260, 8).size() == 8);  // one of the two has cells by bytes
+  memory.free(first);
 }

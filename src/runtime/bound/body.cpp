@@ -47,9 +47,11 @@ BoundPlan& BodyRun::bind(RunCounts& counts) {
   std::vector<std::int64_t> key;
   for (const InputRef input : body_->host_inputs) key.push_back(arrays_.number(input));
   const auto found = bound_.find(key);
-  if (found != bound_.end()) return *found->second;
+  if (found != bound_.end()) return *(last_ = found->second.get());
+  last_ = nullptr;
   if (bound_.size() >= max_bound_plans) bound_.clear();
-  return *bound_.emplace(std::move(key), std::make_unique<BoundPlan>(body_, arrays_, options_, counts)).first->second;
+  auto plan = std::make_unique<BoundPlan>(body_, arrays_, options_, counts);
+  return *(last_ = bound_.emplace(std::move(key), std::move(plan)).first->second.get());
 }
 
 void BodyRun::run(const std::vector<Array>& wanted, RunCounts& counts) {

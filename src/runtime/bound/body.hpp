@@ -3,6 +3,7 @@
 
 #include "runtime/bound/bound_plan.hpp"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <vector>
@@ -36,6 +37,14 @@ class BodyRun {
   /// Runs the body. Results are written to the arrays in `wanted` that are not empty; all are in `results`.
   void run(const std::vector<Array>& wanted, RunCounts& counts);
   const std::vector<Array>& results() const { return arrays_.outputs; }
+  /// Appends the schedules of the kernels of the last run; none if there was none.
+  void add_schedules(std::vector<KernelSchedule>& schedules) const {
+    if (last_ != nullptr) last_->add_schedules(schedules);
+  }
+  /// Whether launches of earlier runs have tables of parameters: then runs cannot be recorded.
+  bool has_tables() const {
+    return std::ranges::any_of(bound_, [](const auto& bound) { return bound.second->has_tables(); });
+  }
 
  private:
   BoundPlan& bind(RunCounts& counts);
@@ -44,6 +53,7 @@ class BodyRun {
   Device& device_;
   BindOptions options_;
   std::map<std::vector<std::int64_t>, std::unique_ptr<BoundPlan>> bound_;  // by the numbers that the host reads
+  BoundPlan* last_ = nullptr;                                              // of the last run
   Workspace workspace_;
   std::vector<Array> arguments_;  // one for each input
   CallArrays arrays_;

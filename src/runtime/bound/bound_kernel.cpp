@@ -57,48 +57,37 @@ BoundKernel bind_kernel(const Executable& executable, const plan::Step& step, in
   return result;
 }
 
-std::vector<codegen::Text> emit_launch(std::span<const BoundKernel> kernels, codegen::Target target,
-                                       std::vector<std::size_t>& count) {
+codegen::Text emit_launch(std::span<const BoundKernel> kernels, codegen::Target target) {
   std::vector<codegen::Part> parts;
   for (const BoundKernel& kernel : kernels)
     parts.push_back({kernel.analysis, &kernel.launch.variant, kernel.schedule, kernel_comment(*kernel.call)});
-  if (parts.size() == 1) {
-    count.push_back(1);
-    return {codegen::emit(parts[0], target)};
-  }
-  codegen::Text text = codegen::emit_group(parts, target);  // its entry also gets the number of tiles
-  if ((text.parameters.size() + 1) * sizeof(std::uint64_t) <= codegen::max_parameter_bytes) {
-    count.push_back(kernels.size());
-    return {std::move(text)};
-  }
-  std::vector<codegen::Text> texts = emit_launch(kernels.first(kernels.size() / 2), target, count);
-  for (codegen::Text& half : emit_launch(kernels.subspan(kernels.size() / 2), target, count))
-    texts.push_back(std::move(half));
-  return texts;
+  return parts.size() == 1 ? codegen::emit(parts[0], target) : codegen::emit_group(parts, target);
 }
 
 codegen::Machine machine_of(const Device& device) {
   const DeviceFacts& facts = device.facts();
-  if (facts.kind == DeviceFacts::Kind::simulated)
-    return {.multiprocessors = facts.multiprocessors, .pointwise_threads = 64, .threads = 64, .blocks = 8};
   if (!device.runs_cuda()) return {};
-  return {.multiprocessors = facts.multiprocessors};
+  codegen::Machine machine{.multiprocessors = facts.multiprocessors,
+                           .shared_bytes = static_cast<std::int64_t>(facts.shared_bytes)};
+  if (facts.kind == DeviceFacts::Kind::simulated) {
+    machine.pointwise_threads = machine.threads = 64;
+    machine.blocks = 8;
+  }
+  return machine;
 }
 
 void schedule_kernels(std::span<BoundKernel> kernels, const codegen::Machine& machine, std::string_view overrides) {
   for (BoundKernel& kernel : kernels) {
     if (kernels.size() > 1) kernel.launch.variant = kernel.launch.variant.without_tiles();
   }
-  const std::string group = kernels.size() > 1 && codegen::names_kernels(overrides) ? group_name(kernels) : "";
+  std::string group;
+  const auto name_of_group = [&] {
+    if (group.empty()) group = group_name(kernels);
+    return group;
+  };
+  const codegen::NameOf name = kernels.size() > 1 ? codegen::NameOf(name_of_group) : codegen::NameOf();
   for (BoundKernel& kernel : kernels)
-    kernel.schedule = codegen::choose_schedule(*kernel.analysis, kernel.launch, machine, overrides, group);
-}
-
-std::vector<codegen::Text> schedule_and_emit(std::span<BoundKernel> kernels, codegen::Target target,
-                                             const codegen::Machine& machine, std::string_view overrides,
-                                             std::vector<std::size_t>& count) {
-  schedule_kernels(kernels, machine, overrides);
-  return emit_launch(kernels, target, count);
+    kernel.schedule = codegen::choose_schedule(*kernel.analysis, kernel.launch, machine, overrides, name);
 }
 
 std::int64_t gpu_items(std::span<const BoundKernel> kernels) {
@@ -110,7 +99,7 @@ std::int64_t gpu_items(std::span<const BoundKernel> kernels) {
 
 std::int64_t gpu_blocks(std::span<const BoundKernel> kernels) {
   const BoundKernel& first = kernels.front();
-  return codegen::gpu_blocks(*first.analysis, first.launch.variant, gpu_items(kernels), first.schedule);
+  return codegen::gpu_blocks(*first.analysis, gpu_items(kernels), first.schedule);
 }
 
 void count_prepared(Prepared prepared, RunCounts& counts) {

@@ -35,14 +35,8 @@ codegen::Launch specialise_kernel(const BoundKernel& kernel, const Memory& memor
 codegen::Machine machine_of(const Device& device);
 /// Chooses the schedules of kernels of one launch, for its machine and with overrides applied.
 void schedule_kernels(std::span<BoundKernel> kernels, const codegen::Machine& machine, std::string_view overrides);
-/// The texts of kernels of one launch, for their schedules: one text, or several if there are too many parameters.
-/// Appends the number of kernels of each text to `count`.
-std::vector<codegen::Text> emit_launch(std::span<const BoundKernel> kernels, codegen::Target target,
-                                       std::vector<std::size_t>& count);
-/// Both.
-std::vector<codegen::Text> schedule_and_emit(std::span<BoundKernel> kernels, codegen::Target target,
-                                             const codegen::Machine& machine, std::string_view overrides,
-                                             std::vector<std::size_t>& count);
+/// The text of kernels of one launch, for their schedules.
+codegen::Text emit_launch(std::span<const BoundKernel> kernels, codegen::Target target);
 /// The number of items and of blocks of a launch of kernels on a GPU.
 std::int64_t gpu_items(std::span<const BoundKernel> kernels);
 std::int64_t gpu_blocks(std::span<const BoundKernel> kernels);

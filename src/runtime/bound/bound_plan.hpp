@@ -25,6 +25,10 @@ class BoundPlan {
   void run(CallArrays& arrays, Workspace& workspace, RunCounts& counts);
   /// Whether a run takes only microseconds: a few kernels and products with little memory, on the host.
   bool is_tiny() const { return tiny_; }
+  /// Appends the schedules of its kernels, in the order of the plan.
+  void add_schedules(std::vector<KernelSchedule>& schedules) const { first_.add_schedules(schedules); }
+  /// BoundSegment::has_tables of the first segment.
+  bool has_tables() const { return first_.has_tables(); }
 
  private:
   /// A result that repeats another one: it is copied after the other one is computed.

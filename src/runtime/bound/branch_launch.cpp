@@ -37,6 +37,7 @@ bool BranchLaunch::condition(const Memory& memory) const {
 void BranchLaunch::run(const LaunchRun& in) {
   const Memory& memory = in.memory;
   BodyRun& body = bodies_[condition(memory) ? 0 : 1];
+  last_ = &body;
   for (std::size_t k = 0; k < call_->branch.captures; ++k) {
     const auto& [device, buffer, number] = inputs_[Branch::capture_input(k)];
     body.arguments()[k] =

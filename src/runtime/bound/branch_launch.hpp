@@ -19,6 +19,9 @@ class BranchLaunch final : public Launch {
   void run(const LaunchRun& in) override;
   std::optional<Renumbering> renumbered(const SizeTable&, const SizeTable&, const Memory&) override { return {}; }
   LaunchTime time(double bytes) const override { return time_of_bytes(device_, bytes); }
+  void add_schedules(std::vector<KernelSchedule>& schedules) const override {
+    if (last_ != nullptr) last_->add_schedules(schedules);
+  }
 
  private:
   struct Input {
@@ -32,8 +35,9 @@ class BranchLaunch final : public Launch {
   const plan::Step* step_;
   const fuse::BranchCall* call_;
   Device& device_;
-  std::vector<BodyRun> bodies_;  // then, else
-  std::optional<bool> known_;    // the condition, if the host knows it
+  std::vector<BodyRun> bodies_;    // then, else
+  const BodyRun* last_ = nullptr;  // that ran last
+  std::optional<bool> known_;      // the condition, if the host knows it
   std::vector<Input> inputs_;
 };
 

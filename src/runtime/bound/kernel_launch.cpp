@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/index.hpp"
 #include "base/shape.hpp"
@@ -15,6 +16,7 @@
 #include "kernel/evaluate.hpp"
 #include "runtime/bound/bound_convolution.hpp"
 #include "runtime/bound/failures.hpp"
+#include "runtime/bound/kernel_schedules.hpp"
 #include "runtime/bound/launch_time.hpp"
 #include "runtime/bound/user_line.hpp"
 #include "runtime/cpu/threads/threads.hpp"
@@ -43,7 +45,8 @@ KernelLaunch::KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text,
       engine_(engine),
       device_(device),
       machine_(machine),
-      overrides_(overrides) {
+      overrides_(overrides),
+      table_(device, text_) {
   const codegen::Analysis& first = *kernels_[0].analysis;
   if (device.runs_cuda()) {
     work_.items = gpu_items(kernels_);
@@ -81,17 +84,17 @@ void KernelLaunch::clear_counters() {
 }
 
 void KernelLaunch::prepare_device(RunCounts& counts) {
-  count_prepared(device_.prepare(text_, schedule().threads), counts);
+  count_prepared(device_.prepare(text_, schedule().threads, base::to_size(schedule().shared_bytes)), counts);
   if (has_checks()) device_failure_ = device_.allocate(failure_bytes);
-  operands_.reserve(kernels_.size() * 4 + 2);
+  operands_.reserve(kernels_.size() * 4 + 3);
 }
 
 /// Whether the kernel keeps its schedule with other offsets, which decide whether packs are aligned.
 bool KernelLaunch::keeps_schedule(const BoundKernel& kernel) const {
   if (!device_.runs_cuda()) return true;
-  const std::string_view group = kernels_.size() > 1 ? std::string_view(text_.name) : std::string_view();
-  return codegen::choose_schedule(*kernel.analysis, kernel.launch, machine_, overrides_, group) ==
-         kernel.schedule;
+  const codegen::NameOf group =
+      kernels_.size() > 1 ? codegen::NameOf([this] { return text_.name; }) : codegen::NameOf();
+  return codegen::choose_schedule(*kernel.analysis, kernel.launch, machine_, overrides_, group) == kernel.schedule;
 }
 
 std::optional<Launch::Renumbering> KernelLaunch::renumbered(const SizeTable&, const SizeTable& sizes,
@@ -165,6 +168,8 @@ void KernelLaunch::fill_parameters() {
       case Kind::lines:
       case Kind::parts:
       case Kind::parts_divisor:
+      case Kind::bands:
+      case Kind::bands_divisor:
         value = codegen::position_parameter(parameter, kernel.launch, kernel.schedule);
         break;
       case Kind::matrix:
@@ -219,6 +224,13 @@ void KernelLaunch::fail(const LaunchRun& in) const {
   throw CheckFailure{fmt::format("{} ({})", message, lines_of(call.origins))};
 }
 
+void KernelLaunch::add_schedules(std::vector<KernelSchedule>& schedules) const {
+  if (uses_library() && convolution_->result != plan::no_buffer) return;  // the kernel does not run
+  const ScheduledFor chosen{
+      .device = device_.name(), .target = device_.target(), .machine = machine_, .overrides = overrides_};
+  std::ranges::move(describe_schedules(kernels_, text_, chosen), std::back_inserter(schedules));
+}
+
 LaunchTime KernelLaunch::time(double bytes) const {
   // The result of a check is read back before the next launch.
   if (device_.facts().has_processor) return {has_checks() ? launch_time::host_copy : launch_time::enqueue};
@@ -235,6 +247,26 @@ LaunchTime KernelLaunch::time(double bytes) const {
   return {0, in_parts ? std::min(time, bytes / launch_time::walked_bytes) : time};
 }
 
+void KernelLaunch::prepare(const Memory& memory) {
+  set_addresses(memory, nullptr);
+  with_lines(kernels_[0].call->origins, [&] { table_.upload(parameters_); });
+}
+
+/// Sets the parameters that depend on the call. `failure`: the words of checks on the host.
+void KernelLaunch::set_addresses(const Memory& memory, std::uint32_t* failure) {
+  for (const Pointer& pointer : pointers_) {
+    // Added as integers: an array without elements has a null address.
+    parameters_[pointer.parameter] =
+        reinterpret_cast<std::uint64_t>(memory.base[pointer.buffer]) + static_cast<std::uint64_t>(pointer.offset);
+  }
+  if (!has_checks()) return;
+  void* where = on_host() ? failure : device_failure_.get();
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (text_.parameters[i].kind == codegen::Parameter::Kind::failure)
+      parameters_[i] = reinterpret_cast<std::uint64_t>(where);
+  }
+}
+
 void KernelLaunch::run_kernels(const Memory& memory, std::uint32_t* failure) {
   if (by_reference()) return run_reference(memory);
   if (uses_library()) {
@@ -242,18 +274,7 @@ void KernelLaunch::run_kernels(const Memory& memory, std::uint32_t* failure) {
     if (convolution_->result != plan::no_buffer) return;
   }
   const cuda::NvtxRange range(text_.name);
-  for (const Pointer& pointer : pointers_) {
-    // Added as integers: an array without elements has a null address.
-    parameters_[pointer.parameter] =
-        reinterpret_cast<std::uint64_t>(memory.base[pointer.buffer]) + static_cast<std::uint64_t>(pointer.offset);
-  }
-  if (has_checks()) {
-    void* where = on_host() ? failure : device_failure_.get();
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      if (text_.parameters[i].kind == codegen::Parameter::Kind::failure)
-        parameters_[i] = reinterpret_cast<std::uint64_t>(where);
-    }
-  }
+  if (!table_) set_addresses(memory, failure);
   if (!on_host()) return run_on_device(memory, failure);
   run_on_threads();
   if (entry_.finish != nullptr) entry_.finish(parameters_.data());
@@ -295,17 +316,24 @@ void KernelLaunch::run_on_device(const Memory& memory, std::uint32_t* failure) {
     operands_.push_back({device_failure_.get(), failure_bytes, true, true});
     device_.copy_in(device_failure_.get(), failure, failure_bytes);
   }
+  const std::span<std::uint64_t> parameters = table_.to_launch(parameters_, operands_);
   const DeviceLaunch launch{.text = &text_,
-                            .parameters = parameters_,
+                            .parameters = parameters,
                             .items = work_.items,
                             .blocks = base::to_int(gpu_blocks(kernels_)),
                             .threads = schedule().threads,
+                            .shared_bytes = base::to_size(schedule().shared_bytes),
                             .operands = operands_};
+  if (std::exchange(counters_are_dirty_, false)) clear_counters();
   try {
     device_.launch(launch);
   } catch (...) {
-    // Blocks that ran have counted themselves.
-    if (counter_bytes_ > 0) clear_counters();
+    // Blocks that ran have counted themselves. While launches are recorded, nothing runs, and nothing can be cleared.
+    try {
+      if (counter_bytes_ > 0) clear_counters();
+    } catch (...) {
+      counters_are_dirty_ = true;
+    }
     throw;
   }
   if (has_checks()) device_.copy_out(failure, device_failure_.get(), failure_bytes);

@@ -10,6 +10,7 @@
 
 #include "runtime/bound/bound_kernel.hpp"
 #include "runtime/bound/launch.hpp"
+#include "runtime/bound/parameter_table.hpp"
 
 namespace croton::runtime {
 
@@ -21,6 +22,8 @@ class KernelLaunch final : public Launch {
   KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text, Engine engine, Device& device,
                const codegen::Machine& machine, std::string_view overrides, RunCounts& counts);
 
+  bool has_table() const override { return bool(table_); }
+  void prepare(const Memory& memory) override;
   /// Runs the kernels. Raises CheckFailure or GuardFailure if a check fails.
   void run(const LaunchRun& in) override;
   const codegen::Text* text() const override { return &text_; }
@@ -29,6 +32,7 @@ class KernelLaunch final : public Launch {
   /// Possible if the new extents change neither the variant nor the sizes of the launch.
   std::optional<Renumbering> renumbered(const SizeTable& before, const SizeTable& sizes, const Memory& memory) override;
   bool is_tiny() const override { return true; }
+  void add_schedules(std::vector<KernelSchedule>& schedules) const override;
   bool may_fail() const override;
   LaunchTime time(double bytes) const override;
 
@@ -53,6 +57,7 @@ class KernelLaunch final : public Launch {
   void run_kernels(const Memory& memory, std::uint32_t* failure);
   [[noreturn]] void fail(const LaunchRun& in) const;
   void fill_parameters();
+  void set_addresses(const Memory& memory, std::uint32_t* failure);
   bool has_checks() const { return !kernels_[0].analysis->kernel.checks.empty(); }
   void run_library(const Memory& memory) const;
   void run_on_threads();
@@ -68,9 +73,11 @@ class KernelLaunch final : public Launch {
   cpu::KernelEntry entry_;
   std::vector<std::uint64_t> parameters_;
   std::vector<Pointer> pointers_;
+  ParameterTable table_;
   codegen::Work work_;
   std::shared_ptr<void> workspace_, counters_, device_failure_;
   std::size_t workspace_bytes_ = 0, counter_bytes_ = 0;
+  bool counters_are_dirty_ = false;  // a launch failed, and they are to be cleared before the next one
   std::shared_ptr<const BoundConvolution> convolution_;  // the contraction that a library computes
   std::shared_ptr<const ReadyConvolution> library_;
   std::vector<Operand> operands_;  // for the device, in the present call

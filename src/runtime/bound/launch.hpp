@@ -18,6 +18,10 @@
 #include "runtime/device/device.hpp"
 #include "runtime/lanes/lane_choice.hpp"
 
+namespace croton {
+struct KernelSchedule;  // function.hpp
+}
+
 namespace croton::runtime {
 
 /// How kernels run on the host.
@@ -48,6 +52,11 @@ class Launch {
  public:
   virtual ~Launch() = default;
 
+  /// Whether it has a table of parameters (parameter_table.hpp), which `prepare` fills.
+  virtual bool has_table() const { return false; }
+  /// Copies the parameters for a call with these addresses to the device: before all launches of the segment, so before
+  /// the commit point, because it may fail.
+  virtual void prepare([[maybe_unused]] const Memory& memory) {}
   /// Runs the launch and counts it. Throws the errors of devices and callbacks, and failed checks.
   virtual void run(const LaunchRun& in) = 0;
 
@@ -70,6 +79,8 @@ class Launch {
 
   /// Whether it takes only microseconds if there is little memory.
   virtual bool is_tiny() const { return false; }
+  /// Appends the schedules of its kernels, if it has any that were bound.
+  virtual void add_schedules([[maybe_unused]] std::vector<KernelSchedule>& schedules) const {}
   /// Whether a valid launch may fail, for lack of host memory.
   virtual bool may_fail() const { return false; }
   /// The estimated time. `bytes`: the number of bytes that it reads and writes.

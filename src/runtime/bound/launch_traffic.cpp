@@ -3,12 +3,19 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <utility>
+
+#include "base/index.hpp"
+#include "codegen/schedule_row.hpp"
 
 namespace croton::runtime {
 namespace {
 
-/// Per access, how many loops over the inner axes read it: each reduction is one, and all stores together are one.
-std::vector<int> loops_of_accesses(const codegen::Analysis& analysis) {
+/// Per access, how many loops over the inner axes read it: each pass of reductions is one, and all stores together are
+/// one. Only kernels in packs have several reductions in a pass; operands that are kept between passes are read once.
+std::vector<int> loops_of_accesses(const BoundKernel& kernel) {
+  const codegen::Analysis& analysis = *kernel.analysis;
+  const codegen::Schedule& schedule = kernel.schedule;
   const expr::Arena& body = analysis.kernel.body;
   std::vector<int> loops(analysis.accesses.size(), 0);
   const auto add_loop = [&](std::vector<NodeId> pending) {
@@ -24,10 +31,22 @@ std::vector<int> loops_of_accesses(const codegen::Analysis& analysis) {
     }
     for (std::size_t a = 0; a < loops.size(); ++a) loops[a] += read[a] ? 1 : 0;
   };
-  for (const kernel::Stage& stage : analysis.kernel.stages) add_loop({stage.value});
-  std::vector<NodeId> stored;
-  for (const kernel::Store& store : analysis.kernel.stores) stored.push_back(store.value);
-  add_loop(stored);
+  const bool in_packs = schedule.packs > 0 || schedule.run > 0;
+  std::vector<NodeId> values;
+  for (const kernel::StageGroup& group : kernel::stage_groups(analysis.kernel)) {
+    for (std::size_t s = group.begin; s < group.end; ++s) {
+      values.push_back(analysis.kernel.stages[s].value);
+      if (!in_packs) add_loop(std::exchange(values, {}));
+    }
+    if (schedule.part == 0) add_loop(std::exchange(values, {}));
+  }
+  // Parts are walked once, for reductions and for results.
+  for (const kernel::Store& store : analysis.kernel.stores) values.push_back(store.value);
+  add_loop(values);
+  if (schedule.held + schedule.staged > 0) {
+    const std::vector<std::size_t> kept = codegen::operands_to_hold(analysis, kernel.launch.variant);
+    for (int i = 0; i < schedule.held + schedule.staged; ++i) loops[base::nth(kept, i)] = 1;
+  }
   return loops;
 }
 
@@ -47,7 +66,7 @@ std::int64_t elements_of(const codegen::Analysis& analysis, const codegen::Launc
 std::vector<KernelOperand> traffic_of(const BoundKernel& kernel, const Memory& memory) {
   const codegen::Analysis& analysis = *kernel.analysis;
   const std::size_t inner = kernel.launch.variant.parallel.size();
-  const std::vector<int> loops = loops_of_accesses(analysis);
+  const std::vector<int> loops = loops_of_accesses(kernel);
   std::vector<KernelOperand> operands(analysis.kernel.operands.size());
   for (std::size_t i = 0; i < operands.size(); ++i) operands[i].written = analysis.kernel.operands[i].written;
   for (std::size_t a = 0; a < analysis.accesses.size(); ++a) {

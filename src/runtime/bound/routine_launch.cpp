@@ -7,6 +7,7 @@
 
 #include "base/interrupt.hpp"
 #include "base/shape.hpp"
+#include "runtime/bound/kernel_schedules.hpp"
 #include "runtime/bound/user_line.hpp"
 #include "runtime/cpu/threads/threads.hpp"
 #include "runtime/cuda/nvtx.hpp"
@@ -64,6 +65,7 @@ RoutineLaunch::RoutineLaunch(const Executable& executable, const plan::Step& ste
       engine_(engine),
       device_(device),
       text_(codegen::emit_routine(routine_part(executable, step), device.target())),
+      overrides_(schedule),
       work_(routine_work(executable, step, memory)) {
   schedule_ = codegen::choose_schedule(kernel::Family::pointwise, machine_of(device), schedule, text_.name);
   parameters_.resize(text_.parameters.size());
@@ -72,6 +74,12 @@ RoutineLaunch::RoutineLaunch(const Executable& executable, const plan::Step& ste
   if (on_host()) return;
   count_prepared(device.prepare(text_, schedule_.threads), counts);
   operands_.resize(step.reads.size() + 2);
+}
+
+void RoutineLaunch::add_schedules(std::vector<KernelSchedule>& schedules) const {
+  schedules.push_back(describe_schedule(
+      routine_family, kernel::Family::pointwise, text_.name, text_,
+      {.device = device_.name(), .target = device_.target(), .machine = machine_of(device_), .overrides = overrides_}));
 }
 
 void RoutineLaunch::run(const LaunchRun& in) {

@@ -33,6 +33,7 @@ class RoutineLaunch final : public Launch {
   bool on_host() const override { return device_.on_host(); }
   void set_entry(cpu::KernelEntry entry) override { entry_ = entry; }
   LaunchTime time(double bytes) const override { return time_of_bytes(device_, bytes); }
+  void add_schedules(std::vector<KernelSchedule>& schedules) const override;
 
  private:
   void run_phases(const Memory& memory);
@@ -44,6 +45,7 @@ class RoutineLaunch final : public Launch {
   Engine engine_;
   Device& device_;
   codegen::Text text_;
+  std::string overrides_;
   codegen::Schedule schedule_;
   cpu::KernelEntry entry_;
   expr::RoutineWork work_;

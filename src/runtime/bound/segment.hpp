@@ -53,6 +53,10 @@ class BoundSegment {
   void start(CallArrays& arrays, Workspace& workspace, RunCounts& counts);
   /// Whether it has only a few kernels and products with little memory, on the host.
   bool is_tiny() const;
+  /// Appends the schedules of its kernels, and of those of the segments after it in the last call.
+  void add_schedules(std::vector<KernelSchedule>& schedules) const;
+  /// Whether a launch has a table of parameters, which differs from run to run: so the launches cannot be recorded.
+  bool has_tables() const { return !with_table_.empty(); }
   /// Runs the launches. Throws CheckFailure or GuardFailure for a failed check.
   void run(RunCounts& counts);
   /// Marks the devices of the plan as lost, because only some of their shared variables have been overwritten.
@@ -123,10 +127,12 @@ class BoundSegment {
   std::map<expr::Place, Temporaries> temporaries_, arguments_;
   std::map<expr::Place, Uploads*> uploads_;  // of the arguments, in the present call
   std::vector<BoundLaunch> launches_;
+  std::vector<Launch*> with_table_;      // those of them that have a table of parameters
   std::unique_ptr<SegmentLanes> lanes_;  // null: one lane
   HostResults host_results_;             // of callbacks in the present run
   bool may_fail_after_commit_ = false;   // a launch after the commit point may fail
   std::map<std::vector<std::int64_t>, std::unique_ptr<BoundSegment>> next_;
+  const BoundSegment* last_next_ = nullptr;  // of the last call
   alignas(16) std::uint32_t failure_[4] = {};
 };
 

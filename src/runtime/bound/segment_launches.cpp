@@ -1,6 +1,5 @@
 // Binds the launches of a segment: a visitor of the kinds of work.
 #include <algorithm>
-#include <iterator>
 
 #include "base/device_name.hpp"
 #include "runtime/bound/branch_launch.hpp"
@@ -95,6 +94,7 @@ class BoundSegment::Binder {
     return machine;
   }
   void add(std::unique_ptr<Launch> launch) {
+    if (launch->has_table()) segment_.with_table_.push_back(launch.get());
     segment_.launches_.push_back({std::move(launch), step_->after_commit, number_});
   }
 
@@ -103,22 +103,13 @@ class BoundSegment::Binder {
     std::vector<BoundKernel> kernels;
     for (const plan::StepId s : launch_.steps())
       kernels.push_back(bind_kernel(executable_, plan_.steps[s], generated, sizes(), segment_.memory_));
-    std::vector<std::size_t> count;
-    std::vector<codegen::Text> texts =
-        schedule_and_emit(kernels, device_->target(), machine(), options_.schedule, count);
+    schedule_kernels(kernels, machine(), options_.schedule);
+    codegen::Text text = emit_launch(kernels, device_->target());
     dump_kernels(kernels, device_->target(), device_->architecture());
-    auto next = kernels.begin();
-    for (std::size_t t = 0; t < texts.size(); ++t) {
-      const auto end = next + static_cast<std::ptrdiff_t>(count[t]);
-      add_kernels({std::move_iterator(next), std::move_iterator(end)}, std::move(texts[t]));
-      next = end;
-    }
-  }
-  void add_kernels(std::vector<BoundKernel> kernels, codegen::Text text) {
     const std::vector<expr::Origin>& origins = kernels.front().call->origins;
     auto launch = with_lines(origins, [&] {
-      return std::make_unique<KernelLaunch>(std::move(kernels), std::move(text), segment_.engine_, *device_,
-                                            machine(), options_.schedule, counts_);
+      return std::make_unique<KernelLaunch>(std::move(kernels), std::move(text), segment_.engine_, *device_, machine(),
+                                            options_.schedule, counts_);
     });
     if (!step_->after_commit) with_lines(origins, [&] { launch->use_library(segment_.memory_); });
     segment_.may_fail_after_commit_ = segment_.may_fail_after_commit_ || (step_->after_commit && launch->may_fail());
@@ -183,8 +174,7 @@ std::vector<codegen::Text> BoundSegment::small_products(const CallArrays& arrays
     if (!fuse::is_small_product(m, k, n)) continue;
     const BoundKernel kernel =
         bind_kernel(*executable_, step, static_cast<int>(fuse::GeneratedProduct::along_rows), sizes_, memory_);
-    std::vector<std::size_t> count;
-    texts.push_back(std::move(emit_launch(std::span(&kernel, 1), codegen::Target::cpu, count).front()));
+    texts.push_back(emit_launch(std::span(&kernel, 1), codegen::Target::cpu));
   }
   return texts;
 }

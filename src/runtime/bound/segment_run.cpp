@@ -183,6 +183,7 @@ void BoundSegment::run(RunCounts& counts) {
   Undo undo;
   bool overwritten = false;
   try {
+    for (Launch* launch : with_table_) launch->prepare(memory_);
     if (uses_lanes())
       run_lanes(counts, traced, undo, overwritten);
     else
@@ -295,11 +296,22 @@ BoundSegment& BoundSegment::next(std::vector<std::int64_t> fresh, const CallArra
   const auto at = next_.find(fresh);
   if (at != next_.end()) {
     at->second->memory_.base = memory_.base;  // of the present call; buffers of later segments are set by their start
+    last_next_ = at->second.get();
     return *at->second;
   }
   auto bound = std::make_unique<BoundSegment>(executable_, number_.next(), this, fresh, arrays, options, counts);
-  if (next_.size() >= max_next_segments) next_.clear();
-  return *next_.emplace(std::move(fresh), std::move(bound)).first->second;
+  if (next_.size() >= max_next_segments) {
+    last_next_ = nullptr;
+    next_.clear();
+  }
+  BoundSegment& next = *next_.emplace(std::move(fresh), std::move(bound)).first->second;
+  last_next_ = &next;
+  return next;
+}
+
+void BoundSegment::add_schedules(std::vector<KernelSchedule>& schedules) const {
+  for (const BoundLaunch& launch : launches_) launch.impl->add_schedules(schedules);
+  if (last_next_ != nullptr) last_next_->add_schedules(schedules);
 }
 
 bool BoundSegment::is_tiny() const {

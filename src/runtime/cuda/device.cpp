@@ -394,6 +394,7 @@ std::unique_ptr<runtime::Device> make_device(int number, const GpuPart& where) {
   facts.target = codegen::Target::cuda;
   facts.has_processor = true;
   facts.multiprocessors = known.multiprocessors;
+  facts.shared_bytes = known.shared_bytes_per_block;
   facts.cache_bytes = known.l2_bytes;
   facts.cooperates = known.cooperative_launches;
   facts.copies_ahead = true;

@@ -37,6 +37,7 @@ struct DeviceFacts {
   bool has_processor = false;  // of its own: the host's cores are free while it works
   // Of a GPU:
   int multiprocessors = 0;
+  std::size_t shared_bytes = 0;  // of a block, at most
   std::size_t cache_bytes = 0;  // of the second level, which all multiprocessors share
   bool cooperates = false;      // has cooperative launches, whose blocks may wait for each other
   bool copies_ahead = false;    // has Uploads

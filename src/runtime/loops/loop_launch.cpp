@@ -8,6 +8,7 @@
 #include "base/rounding.hpp"
 #include "base/shape.hpp"
 #include "plan/loop_form.hpp"
+#include "runtime/bound/kernel_schedules.hpp"
 #include "runtime/bound/launch_time.hpp"
 #include "runtime/cuda/nvtx.hpp"
 
@@ -31,7 +32,8 @@ LoopLaunch::LoopLaunch(const Executable& executable, const plan::Step& step, Dev
       step_(&step),
       call_(&executable.call_of(step).as<fuse::LoopCall>()),
       device_(device),
-      body_(executable.bodies[step.call].at(0), device, options) {
+      body_(executable.bodies[step.call].at(0), device, options),
+      overrides_(options.schedule) {
   const Loop& loop = call_->loop;
   const expr::Arena& arena = executable.program.graph.arena;
   std::size_t next = 0;
@@ -99,6 +101,15 @@ std::optional<Launch::Renumbering> LoopLaunch::renumbered(const SizeTable& befor
 
 LaunchTime LoopLaunch::time(double bytes) const {
   return {static_cast<double>(steps_) * launch_time::step_of_loop + bytes / launch_time::computed_bytes};
+}
+
+void LoopLaunch::add_schedules(std::vector<KernelSchedule>& schedules) const {
+  if (!native_) return body_.add_schedules(schedules);
+  // The name of a loop's text depends on its schedule, so overrides are for the family (loop_shares.cpp).
+  schedules.push_back(describe_schedule(
+      loop_family, kernel::Family::row, loop_name, native_->text(),
+      {.device = device_.name(), .target = device_.target(), .machine = machine_of(device_), .overrides = overrides_}));
+  schedules.back().reasons.push_back(native_->describe());
 }
 
 /// The layouts of sequences in their buffers. A sequence can be a view of its buffer (fuse::is_sequence_view).
@@ -306,7 +317,8 @@ std::int64_t LoopLaunch::run_by_steps(const Memory& memory, RunCounts& counts) {
   }
   const RepeatedWork::Addresses where = addresses();
   // The body allocates arrays without an address (without elements) in each step, so such steps are not recorded.
-  if (repeated_ && base::config().cuda_graphs && std::ranges::find(where, nullptr) == where.end()) {
+  if (repeated_ && base::config().cuda_graphs && !body_.has_tables() &&
+      std::ranges::find(where, nullptr) == where.end()) {
     const cuda::NvtxRange range("steps of a loop");
     const auto piece = [&](std::int64_t number, RunCounts& of_piece) {
       const std::int64_t end = std::min(steps_, (number + 1) * steps_per_piece_);

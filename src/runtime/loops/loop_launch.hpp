@@ -24,6 +24,7 @@ class LoopLaunch final : public Launch {
   /// Possible if only values of numbers and the offsets of sequences change.
   std::optional<Renumbering> renumbered(const SizeTable& before, const SizeTable& sizes, const Memory& memory) override;
   LaunchTime time(double bytes) const override;
+  void add_schedules(std::vector<KernelSchedule>& schedules) const override;
 
  private:
   struct Sequences {
@@ -59,6 +60,7 @@ class LoopLaunch final : public Launch {
   std::optional<Rows> done_;
   std::vector<std::shared_ptr<void>> own_memory_;
   std::unique_ptr<NativeLoop> native_;
+  std::string overrides_;                                          // of schedules
   std::shared_ptr<const std::string> description_;                 // how it runs
   std::shared_ptr<const std::string> description_without_graphs_;  // how it runs without CUDA graphs
   std::vector<Array> unused_results_;     // memory for results of a step that are not needed, at constant addresses

@@ -82,6 +82,8 @@ std::uint64_t LoopParameters::value_of(const codegen::Parameter& parameter) cons
     case Kind::lines:
     case Kind::parts:
     case Kind::parts_divisor:
+    case Kind::bands:
+    case Kind::bands_divisor:
       return word_of(codegen::position_parameter(parameter, part.kernel->launch, codegen::Schedule()));
     case Kind::matrix:
       return word_of(part.matrix[index] / first);

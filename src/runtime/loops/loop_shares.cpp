@@ -168,7 +168,7 @@ bool find_shares(LoopLayout& layout, std::string_view schedule, std::string& why
   find_rows(layout);
   const std::int64_t work = work_of_step(layout);
   LoopShares& shares = layout.shares;
-  shares.schedule = codegen::choose_schedule(kernel::Family::row, machine_of(layout.device), schedule, "loop_");
+  shares.schedule = codegen::choose_schedule(kernel::Family::row, machine_of(layout.device), schedule, loop_name);
   shares.work.why_not_partitioned = layout.loop->until ? "it ends by a condition"
                                     : shares.rows > 1  ? "its rows are few"
                                                        : "its rows depend on each other";

@@ -11,6 +11,9 @@
 
 namespace croton::runtime {
 
+/// The name of all loops for overrides of schedules, which are made before their texts have names.
+inline constexpr std::string_view loop_name = "loop_";
+
 /// Finds the shares of a layout that has parts, and the row strides of its parts. Returns false, with the reason in
 /// `why`, if the host should run the steps. `schedule`: overrides, in the format of the flag.
 bool find_shares(LoopLayout& layout, std::string_view schedule, std::string& why);

@@ -57,7 +57,8 @@ NativeLoop::NativeLoop(LoopLayout layout, RunCounts& counts)
     : layout_(std::move(layout)),
       memory_(layout_),
       text_(prepared_text(layout_, counts)),
-      parameters_(layout_, memory_, text_) {}
+      parameters_(layout_, memory_, text_),
+      table_(layout_.device, text_) {}
 
 std::unique_ptr<NativeLoop> NativeLoop::bind(std::shared_ptr<const Executable> body, const Loop& loop,
                                              const LoopPlaces& shapes, const std::vector<Sizes>& captures,
@@ -136,8 +137,10 @@ void NativeLoop::launch(const LoopPlaces& places) {
     if (stacked) add_rows(*stacked, layout_.steps, false);
   }
   memory_.add_operands(operands_);
+  table_.upload(parameters_.values());
+  const std::span<std::uint64_t> parameters = table_.to_launch(parameters_.values(), operands_);
   layout_.device.launch({.text = &text_,
-                         .parameters = parameters_.values(),
+                         .parameters = parameters,
                          .items = layout_.shares.shares,
                          .blocks = layout_.shares.blocks,
                          .threads = layout_.shares.schedule.threads,

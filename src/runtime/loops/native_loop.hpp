@@ -2,6 +2,7 @@
 // memory (loop_memory.hpp) and a text (loop_text.hpp).
 #pragma once
 
+#include "runtime/bound/parameter_table.hpp"
 #include "runtime/loops/loop_layout.hpp"
 #include "runtime/loops/loop_memory.hpp"
 #include "runtime/loops/loop_parameters.hpp"
@@ -56,6 +57,7 @@ class NativeLoop {
   LoopMemory memory_;
   codegen::Text text_;
   LoopParameters parameters_;
+  ParameterTable table_;
   cpu::KernelEntry entry_;
   std::vector<Operand> operands_;  // for a launch on a device
 };

@@ -64,6 +64,7 @@ DeviceFacts facts_of(int index, const Architecture& architecture) {
   facts.minor = architecture.minor;
   facts.target = codegen::Target::cuda;
   facts.multiprocessors = multiprocessors;
+  facts.shared_bytes = architecture.shared_bytes_per_block();
   facts.cache_bytes = std::size_t{50} << 20;
   facts.cooperates = true;
   return facts;

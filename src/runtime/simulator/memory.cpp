@@ -54,7 +54,7 @@ void* DeviceMemory::allocate(std::size_t bytes) {
     Allocation fresh{{address, bytes}, std::make_shared<WrittenBytes>(bytes)};
     const std::lock_guard lock(mutex_);
     allocations_.emplace(address, std::move(fresh));
-  } catch (const std::bad_alloc&) {  // the record of written bytes is as large as the allocation
+  } catch (...) {  // there is no memory for the records
     munmap(mapped, *whole);
     throw OutOfMemory("a simulated device cannot allocate " + std::to_string(bytes) + " bytes");
   }

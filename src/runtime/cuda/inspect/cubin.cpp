@@ -21,7 +21,10 @@ class Cubin {
     if (std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0 || header_.e_ident[EI_CLASS] != ELFCLASS64 ||
         header_.e_machine != EM_CUDA)
       refuse();
+    if (header_.e_phnum > 0)
+      at<Elf64_Phdr>(header_.e_phoff + (header_.e_phnum - std::uint64_t{1}) * sizeof(Elf64_Phdr));
     names_ = content(section(header_.e_shstrndx));
+    for (std::size_t i = 0; i < section_count(); ++i) content(section(i));  // all are there
   }
 
   std::size_t section_count() const { return header_.e_shnum; }

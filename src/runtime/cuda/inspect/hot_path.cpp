@@ -2,6 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "runtime/cuda/inspect/path_facts.hpp"
 
 namespace croton::runtime::cuda {
 namespace {
@@ -14,47 +20,97 @@ struct Score {
   }
 };
 
+/// The predicate on which a jump or an end depends; empty if it always happens, nothing if it cannot be found.
+std::optional<std::string> condition_of(const Instruction& last) {
+  const std::string_view first = std::string_view(last.operands).substr(0, last.operands.find(','));
+  const bool by_operand = first.size() < last.operands.size() && !first.starts_with('`');
+  if (!by_operand) return last.guard;
+  if (!last.guard.empty() || first.find('P') == first.npos) return std::nullopt;  // "BRA.DIV UR4, `(.L_1)"
+  return std::string(first);
+}
+
+/// Whether a loop accesses global memory.
+bool accesses_memory(const Code& code, const ControlFlow& flow, const CodeLoop& loop) {
+  for (BlockIndex b = 0; b < flow.blocks.size(); ++b) {
+    if (!loop.contains[b]) continue;
+    for (std::size_t i = flow.blocks[b].begin; i < flow.blocks[b].end; ++i) {
+      if (code.instructions[i].counts_as_access()) return true;
+    }
+  }
+  return false;
+}
+
+/// Finds the best way through blocks of code, where a way is a list of blocks together with what is known of predicates
+/// at the begin of each: so no way takes two branches that contradict each other.
 class PathFinder {
  public:
-  PathFinder(const Code& code, const ControlFlow& flow, std::vector<bool> region, std::vector<bool> weighs)
-      : code_(code), flow_(flow), region_(std::move(region)), weighs_(std::move(weighs)), state_(flow.blocks.size()) {}
+  /// The blocks of `region`, without the instructions of its loops inside that access global memory.
+  PathFinder(const Code& code, const ControlFlow& flow, std::vector<bool> region, std::optional<std::size_t> loop)
+      : code_(code),
+        flow_(flow),
+        region_(std::move(region)),
+        weighs_(region_),
+        in_inner_loop_(region_.size(), false),
+        used_later_(places_used_later(code, flow)) {
+    for (const CodeLoop& of : flow.loops) {
+      Places& written = written_in_loops_.emplace_back();
+      for (BlockIndex b = 0; b < flow.blocks.size(); ++b) {
+        for (std::size_t i = flow.blocks[b].begin; of.contains[b] && i < flow.blocks[b].end; ++i)
+          written |= results_of(code.instructions[i], split_operands(code.instructions[i].operands)).places;
+      }
+    }
+    for (std::size_t l = 0; l < flow.loops.size(); ++l) {
+      if (loop && (l == *loop || !flow.is_inside(l, *loop))) continue;
+      const bool has_own_path = accesses_memory(code, flow, flow.loops[l]);
+      for (BlockIndex b = 0; b < region_.size(); ++b) {
+        if (!flow.loops[l].contains[b]) continue;
+        in_inner_loop_[b] = true;
+        if (has_own_path) weighs_[b] = false;
+      }
+    }
+  }
 
   /// The best way from a block to the end of the region: back to `header`, or to the end of the kernel or subroutine.
   std::optional<CodePath> find(BlockIndex from, std::optional<BlockIndex> header) {
     header_ = header;
-    visit_all(from);
-    if (!state_[from].ends) return std::nullopt;
+    const std::size_t first = step_at(from, {});
+    visit_all(first);
+    if (!steps_[first].ends) return std::nullopt;
     CodePath path;
-    for (std::optional<BlockIndex> b = from; b; b = state_[*b].next) {
-      if (!weighs_[*b]) continue;
-      for (std::size_t i = flow_.blocks[*b].begin; i < flow_.blocks[*b].end; ++i) path.instructions.push_back(i);
+    for (std::optional<std::size_t> step = first; step; step = steps_[*step].next) {
+      const auto& [block, facts] = *steps_[*step].place;
+      if (weighs_[block]) run_block(block, facts, &path);
     }
-    for (const std::size_t i : path.instructions) {
-      path.called_instructions += called(code_.instructions[i]);
-      path.global_bytes += global_bytes(code_.instructions[i]);
-    }
+    for (const std::size_t i : path.instructions) path.called_instructions += called(code_.instructions[i]);
     return path;
   }
 
  private:
-  struct State {
+  using Place = std::pair<BlockIndex, PathFacts>;
+  struct Step {
+    const Place* place = nullptr;
     enum : std::uint8_t { unseen, open, done } visit = unseen;
     bool ends = false;  // some way ends
     Score best;
-    std::optional<BlockIndex> next;
+    std::optional<std::size_t> next;
+    std::vector<std::size_t> followers;
+  };
+  struct AfterBlock {
+    PathFacts facts;
+    Score score;
   };
 
-  static std::int64_t global_bytes(const Instruction& i) {
-    return i.space() == Space::global && !i.reports_failure ? i.bytes() : 0;
-  }
-
   /// The shortest way through the subroutine that an instruction calls.
-  std::int64_t called(const Instruction& i) const {
+  std::int64_t called(const Instruction& i) {
     const auto at = code_.labels.find(i.target);
     if (!i.is("CALL") || at == code_.labels.end() || at->second >= code_.instructions.size()) return 0;
     const BlockIndex entry = flow_.block_at(at->second);
     if (region_[entry] && !header_) return 0;  // a subroutine that calls itself
-    const std::vector<bool> all = flow_.reachable(entry);
+    const auto [known, is_new] = subroutines_.try_emplace(entry);
+    if (is_new) known->second = shortest_from(entry);
+    return known->second;
+  }
+  std::int64_t shortest_from(BlockIndex entry) const {
     std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
     std::vector<std::int64_t> distance(flow_.blocks.size(), shortest);
     std::vector<BlockIndex> pending{entry};
@@ -75,59 +131,125 @@ class PathFinder {
     return static_cast<std::int64_t>(flow_.blocks[b].end - flow_.blocks[b].begin);
   }
 
-  Score weight(BlockIndex b) const {
-    Score score;
-    if (!weighs_[b]) return score;
-    for (std::size_t i = flow_.blocks[b].begin; i < flow_.blocks[b].end; ++i) {
+  /// The facts at the end of a block, before its last instruction jumps. A guarded access that may happen happens.
+  /// A `path` gets the instructions.
+  AfterBlock run_block(BlockIndex b, PathFacts facts, CodePath* path = nullptr) {
+    AfterBlock after;
+    for (std::size_t at = flow_.blocks[b].begin; at < flow_.blocks[b].end; ++at) {
+      const Instruction& i = code_.instructions[at];
       // Accesses of shared memory also tell the main path from one that skips its work.
-      const Instruction& instruction = code_.instructions[i];
-      score.bytes += instruction.space() == Space::shared ? instruction.bytes() : global_bytes(instruction);
-      score.instructions += 1 + called(instruction);
+      const bool is_shared = i.space() == Space::shared && !i.is_exceptional && !in_inner_loop_[b];
+      const std::int64_t bytes = i.counts_as_access() || is_shared ? i.bytes() : 0;
+      if (weighs_[b]) {
+        const auto guard = i.guard.empty() ? std::optional(true) : facts.value(i.guard);
+        if (!guard && bytes > 0) facts.decide(i.guard, true);
+        const bool happens = guard.value_or(bytes > 0);
+        if (happens) after.score.bytes += bytes;
+        after.score.instructions += 1 + (path == nullptr ? called(i) : 0);
+        if (path != nullptr) {
+          path->instructions.push_back(at);
+          if (happens && i.counts_as_access()) {
+            path->accesses.push_back(at);
+            path->global_bytes += bytes;
+          }
+        }
+      }
+      facts.run(i, at);
     }
-    return score;
+    after.facts = std::move(facts);
+    return after;
   }
 
-  /// Depth first, without recursion: a block is done after all blocks that follow it.
-  void visit_all(BlockIndex from) {
-    std::vector<BlockIndex> stack{from};
+  std::size_t step_at(BlockIndex block, PathFacts facts) {
+    // Very many combinations are too many to tell apart: then only the blocks are.
+    constexpr std::size_t many = 100'000;
+    if (steps_.size() > many) facts = {};
+    facts.keep(used_later_[block]);
+    const auto [at, is_new] = places_.try_emplace({block, std::move(facts)}, steps_.size());
+    if (is_new) steps_.push_back({.place = &at->first, .best = {}, .next = {}, .followers = {}});
+    return at->second;
+  }
+
+  /// Facts do not hold in other iterations of the loops that an edge enters or leaves.
+  void forget_iterations(BlockIndex from, BlockIndex to, PathFacts& facts) const {
+    for (std::size_t l = 0; l < flow_.loops.size(); ++l) {
+      if (flow_.loops[l].contains[from] != flow_.loops[l].contains[to]) facts.forget(written_in_loops_[l]);
+    }
+  }
+  bool is_back_edge(BlockIndex from, BlockIndex to) const {
+    return std::ranges::any_of(flow_.loops,
+                               [&](const CodeLoop& loop) { return loop.header == to && loop.contains[from]; });
+  }
+
+  /// Finds the steps that may follow one.
+  void expand(std::size_t step) {
+    const auto [block, before] = *steps_[step].place;
+    AfterBlock after = run_block(block, before);
+    steps_[step].best = after.score;
+    const Instruction& last = code_.instructions[flow_.blocks[block].end - 1];
+    const bool ends_kernel = !header_ && (last.is("EXIT") || last.is("RET") || last.is("KILL") || last.is("BPT"));
+    const auto condition = condition_of(last);
+    const auto known =
+        condition ? condition->empty() ? std::optional(true) : after.facts.value(*condition) : std::nullopt;
+    steps_[step].ends = flow_.blocks[block].next.empty() ? !header_ : ends_kernel && known.value_or(true);
+    for (const BlockIndex to : flow_.blocks[block].next) {
+      // The block that follows in memory comes without a jump; a jump to it makes no difference.
+      const bool jumps = to != block + 1;
+      const bool only_one = flow_.blocks[block].next.size() == 1 && !ends_kernel;
+      if (known && !only_one && *known != jumps) continue;
+      if (header_ && to == *header_) {
+        steps_[step].ends = true;
+        continue;
+      }
+      if (!region_[to] || is_back_edge(block, to)) continue;
+      PathFacts facts = after.facts;
+      if (condition && !known && !only_one) facts.decide(*condition, jumps);
+      forget_iterations(block, to, facts);
+      const std::size_t follower = step_at(to, std::move(facts));
+      steps_[step].followers.push_back(follower);
+    }
+  }
+
+  /// Depth first, without recursion: a step is done after all steps that follow it.
+  void visit_all(std::size_t first) {
+    std::vector<std::size_t> stack{first};
     while (!stack.empty()) {
-      const BlockIndex b = stack.back();
-      State& state = state_[b];
-      if (state.visit == State::unseen) {
-        state.visit = State::open;
-        for (const BlockIndex to : flow_.blocks[b].next) {
-          if (region_[to] && state_[to].visit == State::unseen) stack.push_back(to);
+      const std::size_t step = stack.back();
+      if (steps_[step].visit == Step::unseen) {
+        steps_[step].visit = Step::open;
+        expand(step);
+        for (const std::size_t follower : steps_[step].followers) {
+          if (steps_[follower].visit == Step::unseen) stack.push_back(follower);
         }
         continue;
       }
       stack.pop_back();
-      if (state.visit == State::open) finish(b);
+      if (steps_[step].visit == Step::open) finish(steps_[step]);
     }
   }
 
-  void finish(BlockIndex b) {
-    State& state = state_[b];
-    state.visit = State::done;
-    const std::vector<BlockIndex>& next = flow_.blocks[b].next;
-    const bool comes_back = header_ && std::ranges::find(next, *header_) != next.end();
-    state.ends = header_ ? comes_back : next.empty();
-    for (const BlockIndex to : next) {
-      // A block that is open is the header of a loop inside, whose ways back are not taken.
-      if (!region_[to] || state_[to].visit != State::done || !state_[to].ends) continue;
-      if (state.ends && !state_[to].best.better_than(state.best)) continue;
-      state.ends = true;
-      state.best = state_[to].best;
-      state.next = to;
+  void finish(Step& step) {
+    step.visit = Step::done;
+    Score rest;
+    for (const std::size_t follower : step.followers) {
+      // One that is open is in a cycle with several entries.
+      if (steps_[follower].visit != Step::done || !steps_[follower].ends) continue;
+      if (step.ends && !steps_[follower].best.better_than(rest)) continue;
+      step.ends = true;
+      rest = steps_[follower].best;
+      step.next = follower;
     }
-    const Score own = weight(b);
-    state.best.bytes += own.bytes;
-    state.best.instructions += own.instructions;
+    step.best.bytes += rest.bytes;
+    step.best.instructions += rest.instructions;
   }
 
   const Code& code_;
   const ControlFlow& flow_;
-  std::vector<bool> region_, weighs_;
-  std::vector<State> state_;
+  std::vector<bool> region_, weighs_, in_inner_loop_;
+  std::vector<Places> used_later_, written_in_loops_;
+  std::map<Place, std::size_t> places_;
+  std::vector<Step> steps_;
+  std::map<BlockIndex, std::int64_t> subroutines_;
   std::optional<BlockIndex> header_;
 };
 
@@ -136,12 +258,7 @@ class PathFinder {
 std::optional<CodePath> main_path(const Code& code, const ControlFlow& flow, std::optional<std::size_t> loop) {
   if (flow.blocks.empty()) return std::nullopt;
   std::vector<bool> region = loop ? flow.loops[*loop].contains : flow.reachable(0);
-  std::vector<bool> weighs = region;
-  for (std::size_t l = 0; l < flow.loops.size(); ++l) {
-    if ((loop && l == *loop) || (loop && !flow.is_inside(l, *loop))) continue;
-    for (BlockIndex b = 0; b < weighs.size(); ++b) weighs[b] = weighs[b] && !flow.loops[l].contains[b];
-  }
-  PathFinder finder(code, flow, std::move(region), std::move(weighs));
+  PathFinder finder(code, flow, std::move(region), loop);
   std::optional<CodePath> path =
       loop ? finder.find(flow.loops[*loop].header, flow.loops[*loop].header) : finder.find(0, std::nullopt);
   if (path) path->loop = loop;
@@ -182,6 +299,7 @@ std::int64_t bytes_in_flight(const Code& code, const CodePath& path) {
   };
   std::vector<Load> pending;  // in the order of their requests, in which they also arrive
   std::int64_t bytes = 0, most = 0;
+  const std::set<std::size_t> accesses(path.accesses.begin(), path.accesses.end());
   for (int round = 0; round < (path.loop ? 2 : 1); ++round) {
     for (const std::size_t at : path.instructions) {
       const Instruction& instruction = code.instructions[at];
@@ -191,7 +309,7 @@ std::int64_t bytes_in_flight(const Code& code, const CodePath& path) {
         pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(i) + 1);
         break;
       }
-      if (!instruction.loads() || instruction.space() != Space::global) continue;
+      if (!instruction.loads() || !accesses.contains(at)) continue;
       pending.push_back({instruction.loaded_registers(), instruction.bytes()});
       bytes += instruction.bytes();
       most = std::max(most, bytes);

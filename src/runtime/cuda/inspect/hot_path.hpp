@@ -15,15 +15,18 @@ namespace croton::runtime::cuda {
 struct CodePath {
   std::optional<std::size_t> loop;        ///< its index in ControlFlow::loops; none: the kernel without loops
   std::vector<std::size_t> instructions;  ///< in order; those of subroutines are not among them
+  std::vector<std::size_t> accesses;      ///< those of them that load or store global memory, whose guards let them
   std::int64_t called_instructions = 0;   ///< of the subroutines that it calls, each by its shortest way
-  std::int64_t global_bytes = 0;          ///< that one thread loads and stores, without reports of failures
+  std::int64_t global_bytes = 0;          ///< that these access
   /// Instructions that one thread runs: predicated ones count, because they take their turn.
   std::int64_t length() const { return static_cast<std::int64_t>(instructions.size()) + called_instructions; }
 };
 
 /// The way of a loop (or of the kernel) that accesses most memory, since guards of tails and of failures skip accesses;
-/// among equal ones the shortest, since slow ways, as for wide divisions and denormal numbers, are exceptions. Nothing
-/// if the loop cannot come back to its header or the kernel cannot end.
+/// among equal ones the shortest, since slow ways, as for wide divisions and denormal numbers, are exceptions. No way
+/// takes branches or accesses that contradict each other (path_facts.hpp): a thread that loads a full pack computes
+/// with it. Loops inside that do not access global memory run once if no shorter way avoids them. Nothing if the loop
+/// cannot come back to its header or the kernel cannot end.
 std::optional<CodePath> main_path(const Code& code, const ControlFlow& flow, std::optional<std::size_t> loop);
 
 struct HotPaths {

@@ -107,6 +107,10 @@ Space Instruction::space() const {
   return space_in(atomics_of, *this);
 }
 
+bool Instruction::counts_as_access() const {
+  return space() == Space::global && (loads() || stores()) && !is_exceptional;
+}
+
 int Instruction::bytes() const {
   if (!loads() && !stores()) return 0;
   if (has_modifier("256")) return 32;

@@ -16,12 +16,13 @@ namespace croton::runtime::cuda {
 enum class Space : std::uint8_t { none, global, shared, local };
 
 struct Instruction {
-  std::string guard;             ///< "P0", "!UP1": the predicate without which it does nothing; empty: always
-  std::string opcode;            ///< with its modifiers: "LDG.E.128.CONSTANT"
-  std::string operands;          ///< the text after the opcode
-  std::string target;            ///< the label that it names; empty if none
-  std::vector<int> lines;        ///< of the program, as in SassLine
-  bool reports_failure = false;  ///< it belongs to the way of a failed check; set by readers of the kernel's text
+  std::string guard;            ///< "P0", "!UP1": the predicate without which it does nothing; empty: always
+  std::string opcode;           ///< with its modifiers: "LDG.E.128.CONSTANT"
+  std::string operands;         ///< the text after the opcode
+  std::string target;           ///< the label that it names; empty if none
+  std::vector<int> lines;       ///< of the program, as in SassLine
+  bool is_exceptional = false;  ///< it belongs to the way of a failed check, or to what the last block of a launch does
+                                ///< for all; set by readers of the kernel's text
 
   /// Whether the opcode has this name, whatever its modifiers are.
   bool is(std::string_view name) const;
@@ -30,6 +31,8 @@ struct Instruction {
   Space space() const;
   bool loads() const;
   bool stores() const;
+  /// Whether it loads or stores global memory, as a thread does for its own elements.
+  bool counts_as_access() const;
   /// Bytes of a load or store of one thread; 0 for other instructions.
   int bytes() const;
   /// General registers that a load writes: its first operand. Empty for other instructions.

@@ -19,8 +19,18 @@ bool knows_threads(const KernelInfo& kernel) { return kernel.blocks > 0 && !is_f
 
 bool is_routine(const KernelInfo& kernel) { return kernel.expression.starts_with("routine "); }
 
+/// A number of a printed schedule, such as that of "run"; 0 if it has none.
+std::int64_t number_of(const KernelInfo& kernel, std::string_view key) {
+  const std::size_t at = kernel.schedule.find(" " + std::string(key) + "=");
+  if (at == std::string::npos) return 0;
+  return std::strtoll(kernel.schedule.c_str() + at + key.size() + 2, nullptr, 10);
+}
+
 /// Threads that do one item together.
 std::int64_t threads_of_item(const KernelInfo& kernel) {
+  if (is_family(kernel, "row") && number_of(kernel, "lanes") > 0)
+    return number_of(kernel, "lanes") * std::max<std::int64_t>(1, number_of(kernel, "warps"));
+  if (number_of(kernel, "part") > 0 && is_family(kernel, "split")) return kernel.threads;
   if (is_family(kernel, "row") || is_family(kernel, "split")) return ct::lanes;
   return kernel.items == kernel.points ? 1 : std::max<std::int64_t>(1, kernel.threads);
 }
@@ -94,7 +104,9 @@ bool rereads_memory(const KernelInfo& kernel, const EntryCode& main, std::string
   const std::int64_t blocks = std::min(kernel.blocks, occupancy.blocks * machine.multiprocessors);
   const std::int64_t points = std::min(kernel.points, blocks * kernel.threads / threads_of_item(kernel));
   std::int64_t resident = 0;
-  for (const KernelOperand& operand : kernel.operands) resident += operand.point_bytes * points;
+  // Operands that all points share are there once.
+  for (const KernelOperand& operand : kernel.operands)
+    resident += std::min(operand.bytes, operand.point_bytes * points);
   return resident > machine.cache_bytes;
 }
 
@@ -107,13 +119,6 @@ std::int64_t memory_bytes(const KernelInfo& kernel, const EntryCode& main, std::
   return bytes;
 }
 
-/// A number of a printed schedule, such as that of "run"; 0 if it has none.
-static std::int64_t number_of(const KernelInfo& kernel, std::string_view key) {
-  const std::size_t at = kernel.schedule.find(" " + std::string(key) + "=");
-  if (at == std::string::npos) return 0;
-  return std::strtoll(kernel.schedule.c_str() + at + key.size() + 2, nullptr, 10);
-}
-
 std::int64_t serial_joins(const KernelInfo& kernel) {
   if (is_family(kernel, "row")) {
     const std::int64_t blocks = base::ceil_div(kernel.length, std::int64_t{ct::block_elements});
@@ -121,10 +126,20 @@ std::int64_t serial_joins(const KernelInfo& kernel) {
     return number_of(kernel, "packs") > 0 ? base::ceil_div(blocks, std::int64_t{ct::lanes}) : blocks;
   }
   if (is_family(kernel, "column")) {
-    const std::int64_t run = number_of(kernel, "run");
-    return run > 0 ? run : base::ceil_div(kernel.length, std::int64_t{ct::chunk_elements});
+    const std::int64_t run = number_of(kernel, "run"), part = number_of(kernel, "part");
+    if (run == 0) return base::ceil_div(kernel.length, std::int64_t{ct::chunk_elements});
+    if (part == 0) return run;
+    // Then the threads below each other share the parts.
+    const std::int64_t below = kernel.threads / std::max<std::int64_t>(1, number_of(kernel, "across"));
+    return run + base::ceil_div(base::ceil_div(kernel.length, part), std::max<std::int64_t>(1, below));
   }
-  if (is_family(kernel, "split")) return parts_of_split(kernel);
+  if (is_family(kernel, "split")) {
+    const std::int64_t part = number_of(kernel, "part");
+    if (part == 0) return base::ceil_div(parts_of_split(kernel), std::int64_t{ct::lanes});
+    // A warp joins the blocks of a part, then each warp of the last block its share of the parts, 32 at a time.
+    return base::ceil_div(part, ct::block_elements * ct::lanes) +
+           base::ceil_div(base::ceil_div(kernel.length, part), std::max<std::int64_t>(1, kernel.threads));
+  }
   const bool running = is_family(kernel, "cumsum") || is_family(kernel, "cumprod");
   return running ? kernel.length : 0;
 }

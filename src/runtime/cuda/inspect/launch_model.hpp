@@ -47,7 +47,7 @@ std::int64_t bytes_in_flight(const KernelInfo& kernel, const EntryCode& entry, s
                              const MachineConstants& machine);
 
 /// Whether repeated reads of a kernel's loops come from memory: the points that run at the same time do not fit in the
-/// cache.
+/// cache, and no thread keeps its elements in registers.
 bool rereads_memory(const KernelInfo& kernel, const EntryCode& main, std::string_view architecture,
                     const MachineConstants& machine);
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <iterator>
 #include <set>
 #include <utility>
+
+#include "runtime/cuda/inspect/origins.hpp"
 
 namespace croton::runtime::cuda {
 namespace {
@@ -18,64 +20,125 @@ int site_of(const Instruction& instruction, int prelude_lines) {
   return instruction.lines.empty() ? 0 : -instruction.lines.front();
 }
 
-bool is_global_access(const Instruction& i) {
-  return i.space() == Space::global && (i.loads() || i.stores()) && !i.reports_failure;
-}
+/// The lines of the kernel's own text for which an instruction works, from the innermost one to that of the entry: two
+/// passes can read by one line, for two reductions; and whether it stores.
+using Site = std::pair<std::vector<int>, bool>;
+using Sites = std::set<Site>;
 
-/// The sites of the global accesses of a path: each line, and whether it stores.
-std::set<std::pair<int, bool>> sites_of(const Code& code, const CodePath& path, int prelude_lines) {
-  std::set<std::pair<int, bool>> sites;
-  for (const std::size_t at : path.instructions) {
+/// The sites of the global accesses of a path.
+Sites sites_of(const Code& code, const CodePath& path, int prelude_lines) {
+  Sites sites;
+  for (const std::size_t at : path.accesses) {
     const Instruction& i = code.instructions[at];
-    if (is_global_access(i)) sites.emplace(site_of(i, prelude_lines), i.stores());
+    std::vector<int> lines;
+    std::ranges::copy_if(i.lines, std::back_inserter(lines), [&](int line) { return line > prelude_lines; });
+    if (lines.empty()) lines.push_back(site_of(i, prelude_lines));
+    sites.emplace(std::move(lines), i.stores());
   }
   return sites;
 }
 
-/// The elements that a path advances: at each site its bytes divided by those of an element; the most of all sites.
-std::int64_t elements_of(const Code& code, const CodePath& path, const KernelText& text) {
-  std::map<std::pair<int, bool>, std::pair<std::int64_t, int>> sites;  // bytes, and the narrowest access
-  for (const std::size_t at : path.instructions) {
-    const Instruction& i = code.instructions[at];
-    if (!is_global_access(i)) continue;
-    auto& [bytes, narrowest] = sites[{site_of(i, text.prelude_lines), i.stores()}];
-    bytes += i.bytes();
-    narrowest = narrowest == 0 ? i.bytes() : std::min(narrowest, i.bytes());
-  }
-  std::int64_t most = 0;
-  for (const auto& [site, access] : sites) {
-    const int element = element_bytes(text, site.first);
-    most = std::max(most, access.first / (element > 0 ? element : access.second));
-  }
-  return std::max<std::int64_t>(1, most);
+int bytes_of_type(std::string_view type) {
+  constexpr std::array<std::pair<std::string_view, int>, 15> types{{{"bool", 1},
+                                                                    {"ct::i8", 1},
+                                                                    {"ct::u8", 1},
+                                                                    {"ct::i16", 2},
+                                                                    {"ct::u16", 2},
+                                                                    {"ct::f16", 2},
+                                                                    {"ct::bf16", 2},
+                                                                    {"ct::i32", 4},
+                                                                    {"ct::u32", 4},
+                                                                    {"float", 4},
+                                                                    {"ct::i64", 8},
+                                                                    {"ct::u64", 8},
+                                                                    {"double", 8},
+                                                                    {"ct::complex<float>", 8},
+                                                                    {"ct::complex<double>", 16}}};
+  const auto* at = std::ranges::find(types, type, &std::pair<std::string_view, int>::first);
+  return at == types.end() ? 0 : at->second;
 }
 
+/// The type that a declaration of a pointer ("  const float* p3;") points to.
+std::string_view pointed_type(std::string_view text, std::size_t star) {
+  const std::size_t begin = text.rfind('\n', star) + 1;
+  std::string_view type = text.substr(begin, star - begin);
+  type.remove_prefix(std::min(type.find_first_not_of(' '), type.size()));
+  if (type.starts_with("const ")) type.remove_prefix(6);
+  return type;
+}
+
+/// The bytes of an element of a parameter; 0 if it is no pointer. The parameters of a text with one kernel are members
+/// of its first structure, whose pointers come first.
+int element_of_parameter(const KernelText& text, int parameter) {
+  std::size_t at = text.source.find("struct Params {\n");
+  for (int number = 0; at != text.source.npos && number <= parameter; ++number) {
+    at = text.source.find('\n', at) + 1;
+    const std::string_view line = text.source.substr(at, text.source.find('\n', at) - at);
+    const std::size_t star = line.find("* p");
+    if (star == line.npos) return 0;
+    if (number == parameter) return bytes_of_type(pointed_type(text.source, at + star));
+  }
+  return 0;
+}
+
+/// The elements that a path advances: those of the accesses of each group, the most of all groups.
+template <class GroupOf>
+std::int64_t most_elements(const Code& code, const CodePath& path, const std::vector<int>& parameters,
+                           const KernelText& text, const GroupOf& group_of) {
+  struct Accesses {
+    std::int64_t bytes = 0;
+    int narrowest = 0, element = 0;
+  };
+  std::map<std::pair<int, bool>, Accesses> groups;
+  for (const std::size_t at : path.accesses) {
+    const Instruction& i = code.instructions[at];
+    const int site = site_of(i, text.prelude_lines);
+    Accesses& accesses = groups[{group_of(site, parameters[at]), i.stores()}];
+    accesses.bytes += i.bytes();
+    accesses.narrowest = accesses.narrowest == 0 ? i.bytes() : std::min(accesses.narrowest, i.bytes());
+    if (accesses.element == 0) accesses.element = element_of_parameter(text, parameters[at]);
+    if (accesses.element == 0) accesses.element = element_bytes(text, site);
+  }
+  std::int64_t most = 1;
+  for (const auto& [group, accesses] : groups)
+    most = std::max(most, accesses.bytes / (accesses.element > 0 ? accesses.element : accesses.narrowest));
+  return most;
+}
+
+/// The elements that a path advances. The compiler gives accesses of several operands one line, and one parameter can
+/// be accessed for several purposes, which have lines of their own; the smaller number is right.
+std::int64_t elements_of(const Code& code, const CodePath& path, const std::vector<int>& parameters,
+                         const KernelText& text) {
+  constexpr int unknown = 1 << 30;
+  return std::min(most_elements(code, path, parameters, text, [](int site, int) { return site; }),
+                  most_elements(code, path, parameters, text,
+                                [](int site, int parameter) { return parameter >= 0 ? unknown + parameter : site; }));
+}
+
+/// The calls in the loop of a path; a kernel without loops calls each of its subroutines once at most.
 std::int64_t calls_in(const Code& code, const ControlFlow& flow, const CodePath& path) {
   std::int64_t calls = 0;
-  const auto count = [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) calls += code.instructions[i].is("CALL") ? 1 : 0;
-  };
-  if (!path.loop) {
-    for (const std::size_t i : path.instructions) count(i, i + 1);
-    return calls;
-  }
-  for (BlockIndex b = 0; b < flow.blocks.size(); ++b) {
-    if (flow.loops[*path.loop].contains[b]) count(flow.blocks[b].begin, flow.blocks[b].end);
+  for (BlockIndex b = 0; b < flow.blocks.size() && path.loop; ++b) {
+    if (!flow.loops[*path.loop].contains[b]) continue;
+    for (std::size_t i = flow.blocks[b].begin; i < flow.blocks[b].end; ++i)
+      calls += code.instructions[i].is("CALL") ? 1 : 0;
   }
   return calls;
 }
 
-Pass make_pass(const Code& code, const ControlFlow& flow, const CodePath& path, const KernelText& text) {
+Pass make_pass(const Code& code, const ControlFlow& flow, const CodePath& path, const std::vector<int>& parameters,
+               const KernelText& text) {
   Pass pass;
   pass.in_loop = path.loop.has_value();
   pass.instructions = path.length();
-  pass.elements = elements_of(code, path, text);
+  pass.elements = elements_of(code, path, parameters, text);
   pass.calls = calls_in(code, flow, path);
   pass.in_flight = bytes_in_flight(code, path);
-  for (const std::size_t at : path.instructions) {
+  for (const std::size_t at : path.accesses) {
     const Instruction& i = code.instructions[at];
-    if (is_global_access(i)) ++(i.loads() ? pass.loads : pass.stores)[i.bytes()];
+    ++(i.loads() ? pass.loads : pass.stores)[i.bytes()];
   }
+  for (const std::size_t at : path.instructions) pass.local += code.instructions[at].space() == Space::local ? 1 : 0;
   return pass;
 }
 
@@ -89,8 +152,6 @@ std::pair<std::size_t, std::string_view> line_of_text(std::string_view text, int
   if (number < 1 || at == text.npos) return {text.npos, {}};
   return {at, text.substr(at, text.find('\n', at) - at)};
 }
-
-using Sites = std::set<std::pair<int, bool>>;
 
 /// The main path of each pass: of the paths with the same sites the one that accesses most at once. A loop that only
 /// stores, by lines that are on a path around loops elsewhere, is that path for the case that these have no work.
@@ -122,40 +183,39 @@ std::vector<CodePath> main_paths(const Code& code, const ControlFlow& flow, int 
   return main;
 }
 
+/// Per line of a kernel's text, from 1, whether it is for exceptions: the report of a failed check, or what the last
+/// block does for all, which comes after its test of `is_last` in a function.
+std::vector<bool> exceptional_lines(std::string_view source) {
+  std::vector<bool> exceptional(1, false);
+  std::size_t indentation = source.npos;  // of the test; none: not after one
+  while (!source.empty()) {
+    const std::string_view line = source.substr(0, source.find('\n'));
+    source.remove_prefix(std::min(line.size() + 1, source.size()));
+    const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    if (indentation != line.npos && !line.empty() && begin < indentation) indentation = line.npos;
+    exceptional.push_back(indentation != line.npos || line.find("p.failure") != line.npos);
+    if (line.find(".is_last(") != line.npos) indentation = begin;
+  }
+  return exceptional;
+}
+
 MachineCode figures_of(Code code, const KernelText& text) {
   MachineCode result;
   result.entry = code.name;
   result.code_bytes = static_cast<std::int64_t>(code.instructions.size()) * instruction_bytes;
+  const std::vector<bool> exceptional = exceptional_lines(text.source);
   for (Instruction& i : code.instructions) {
-    const std::string_view line = line_of_text(text.source, site_of(i, text.prelude_lines)).second;
-    i.reports_failure = line.find("p.failure") != line.npos;
-    if (is_global_access(i)) ++(i.loads() ? result.loads : result.stores)[i.bytes()];
+    const int site = site_of(i, text.prelude_lines);
+    i.is_exceptional =
+        site > 0 && static_cast<std::size_t>(site) < exceptional.size() && exceptional[static_cast<std::size_t>(site)];
+    if (i.counts_as_access()) ++(i.loads() ? result.loads : result.stores)[i.bytes()];
     if (i.space() == Space::local) ++(i.loads() ? result.local_loads : result.local_stores);
   }
   const ControlFlow flow = find_control_flow(code);
+  const std::vector<int> parameters = parameters_of_addresses(code, flow);
   for (const CodePath& path : main_paths(code, flow, text.prelude_lines))
-    result.passes.push_back(make_pass(code, flow, path, text));
+    result.passes.push_back(make_pass(code, flow, path, parameters, text));
   return result;
-}
-
-int bytes_of_type(std::string_view type) {
-  constexpr std::array<std::pair<std::string_view, int>, 15> types{{{"bool", 1},
-                                                                    {"ct::i8", 1},
-                                                                    {"ct::u8", 1},
-                                                                    {"ct::i16", 2},
-                                                                    {"ct::u16", 2},
-                                                                    {"ct::f16", 2},
-                                                                    {"ct::bf16", 2},
-                                                                    {"ct::i32", 4},
-                                                                    {"ct::u32", 4},
-                                                                    {"float", 4},
-                                                                    {"ct::i64", 8},
-                                                                    {"ct::u64", 8},
-                                                                    {"double", 8},
-                                                                    {"ct::complex<float>", 8},
-                                                                    {"ct::complex<double>", 16}}};
-  const auto* at = std::ranges::find(types, type, &std::pair<std::string_view, int>::first);
-  return at == types.end() ? 0 : at->second;
 }
 
 }  // namespace
@@ -175,11 +235,7 @@ int element_bytes(const KernelText& text, int line) {
   const std::string name = "* p" + std::string(words.substr(digits, end - digits)) + ";";
   const std::size_t declared = text.source.rfind(name, begin);
   if (declared == text.source.npos) return 0;
-  const std::size_t line_begin = text.source.rfind('\n', declared) + 1;
-  std::string_view type = text.source.substr(line_begin, declared - line_begin);
-  type.remove_prefix(std::min(type.find_first_not_of(' '), type.size()));
-  if (type.starts_with("const ")) type.remove_prefix(6);
-  return bytes_of_type(type);
+  return bytes_of_type(pointed_type(text.source, declared));
 }
 
 double MachineCode::instructions_per_element() const {

@@ -15,13 +15,14 @@ namespace croton::runtime::cuda {
 /// Accesses of global memory by their width in bytes.
 using Widths = std::map<int, int>;
 
-/// A pass over memory: the main path among those whose accesses come from the same lines of the kernel's text. The
-/// others are its tails.
+/// A pass over memory: the main path among those whose accesses come from the same lines of the kernel's text, and are
+/// called from the same lines. The others are its tails. The work of the last block of a launch for all is none.
 struct Pass {
   bool in_loop = false;
   std::int64_t instructions = 0;  ///< of one thread on the path
-  std::int64_t elements = 0;      ///< that it advances: those of the operand of which the path accesses most
-  std::int64_t calls = 0;         ///< of subroutines, such as divisions, in the loop, tails and slow ways included
+  std::int64_t elements = 0;      ///< that it advances: of the operand of which the path accesses most
+  std::int64_t calls = 0;         ///< of subroutines, such as divisions, in a loop, tails and slow ways included
+  std::int64_t local = 0;         ///< accesses of local memory on the path
   std::int64_t in_flight = 0;     ///< bytes that a thread requests before it needs the first of them
   Widths loads, stores;
 };

@@ -29,11 +29,26 @@ constexpr std::int64_t all_registers = 65536, registers_unit = 256, warps_unit =
 
 }  // namespace
 
-MultiprocessorLimits limits_of(std::string_view architecture) {
+/// Null for other names than those of the table and their variants.
+static const MultiprocessorLimits* find_limits(std::string_view architecture) {
   const std::size_t end = architecture.find_last_of("0123456789");
   const std::string_view number = architecture.substr(0, end == architecture.npos ? 0 : end + 1);
   const auto* at = std::ranges::find(all_limits, number, &MultiprocessorLimits::architecture);
-  if (at != all_limits.end()) return *at;
+  return at == all_limits.end() ? nullptr : at;
+}
+
+/// Since compute capability 8.0 the system takes a kilobyte for each block.
+static std::int64_t reserved_bytes(const MultiprocessorLimits& limits) {
+  return limits.architecture == "sm_75" ? 0 : kilobyte;
+}
+
+std::int64_t shared_bytes_of_block(std::string_view architecture) {
+  const MultiprocessorLimits* limits = find_limits(architecture);
+  return limits == nullptr ? 48 * kilobyte : limits->shared_bytes - reserved_bytes(*limits);
+}
+
+MultiprocessorLimits limits_of(std::string_view architecture) {
+  if (const MultiprocessorLimits* limits = find_limits(architecture)) return *limits;
   std::string known;
   for (const MultiprocessorLimits& limits : all_limits)
     known += fmt::format("{}{}", known.empty() ? "" : ", ", limits.architecture);
@@ -46,9 +61,7 @@ Occupancy occupancy_of(const BlockResources& block, std::string_view architectur
   const std::int64_t warps = std::max<std::int64_t>(1, base::ceil_div(block.threads, lanes));
   const std::int64_t of_warp = base::round_up(std::max<std::int64_t>(1, block.registers) * lanes, registers_unit);
   const std::int64_t warps_by_registers = all_registers / of_warp / warps_unit * warps_unit;
-  // Since compute capability 8.0 the system takes a kilobyte for each block.
-  const std::int64_t reserved = limits.architecture == "sm_75" ? 0 : kilobyte;
-  const std::int64_t shared = base::round_up(block.shared_bytes + reserved, shared_unit);
+  const std::int64_t shared = base::round_up(block.shared_bytes + reserved_bytes(limits), shared_unit);
   struct Limit {
     std::string_view name;
     std::int64_t blocks;

@@ -15,6 +15,10 @@ struct MultiprocessorLimits {
 /// The limits of "sm_90" and its variants. ValueError, with the names that are known, for other names.
 MultiprocessorLimits limits_of(std::string_view architecture);
 
+/// The shared memory that one block of a kernel may have; 48 KiB, which every GPU has, for architectures that are not
+/// known.
+std::int64_t shared_bytes_of_block(std::string_view architecture);
+
 struct BlockResources {
   std::int64_t threads = 0, registers = 0;  // registers of a thread
   std::int64_t shared_bytes = 0;            // static and dynamic

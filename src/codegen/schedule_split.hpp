@@ -1,0 +1,13 @@
+// The schedule of split kernels on a GPU.
+#pragma once
+
+#include "codegen/schedule.hpp"
+
+namespace croton::codegen {
+
+/// Sets the numbers of the text: the size of a part, so that there are several blocks for each multiprocessor. No packs
+/// if the elements are on no single axis, or too many.
+void fit_split(Schedule& schedule, const Analysis& analysis, const Launch& launch, const Machine& machine,
+               Reasons* why = nullptr);
+
+}  // namespace croton::codegen
