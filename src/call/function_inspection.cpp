@@ -96,8 +96,10 @@ Function Function::with_schedule(const std::string& kernel, const std::string& s
       if (known.family != runtime::loop_family && !listed) names.push_back(known.name);
     }
   };
-  add_names(this->schedule());
-  for (const KernelInfo& shown : kernels()) add_names(shown.schedules);
+  if (!codegen::selects_one(kernel, {})) {  // a family, or all, needs no names
+    if (const auto last = impl().schedules_of_last_call()) add_names(*last);
+    for (const KernelInfo& shown : kernels()) add_names(shown.schedules);
+  }
   if (!codegen::selects_one(kernel, names)) {
     throw ValueError(fmt::format(
         "{}: with_schedule(\"{}\", \"{}\"): no kernel has a name or digest that begins so, in the last call or for "

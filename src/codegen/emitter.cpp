@@ -361,20 +361,15 @@ bool Emitter::any_by_element(bool elements) const {
 // Whether a result of a row may be in the memory of an operand that all lanes read: a plan lets results take the place
 // of operands that are read at the same index.
 bool Emitter::overwrites_shared_reads() const {
-  std::vector<NodeId> read = targets_of(true);
-  for (const kernel::Stage& stage : kernel_.stages) read.push_back(stage.value);
-  std::vector<bool> reached(kernel_.body.size());
-  while (!read.empty()) {
-    const NodeId id = read.back();
-    read.pop_back();
-    if (reached[id]) continue;
-    reached[id] = true;
-    const auto inputs = kernel_.body.inputs(id);
-    read.insert(read.end(), inputs.begin(), inputs.end());
+  std::vector<NodeId> roots = targets_of(true);
+  for (const kernel::Stage& stage : kernel_.stages) roots.push_back(stage.value);
+  const std::vector<bool> read = kernel::needed_for(body_, roots);
+  for (NodeId id = 0; id < body_.size(); ++id) {
+    if (!read[id] || !body_.op(id).is(Core::load)) continue;
     const bool is_overwritten = std::ranges::any_of(kernel_.stores, [&](const kernel::Store& store) {
-      return !by_element(store) && std::ranges::equal(inputs, store.index);
+      return !by_element(store) && std::ranges::equal(body_.inputs(id), store.index);
     });
-    if (is_overwritten && kernel_.body.op(id).is(expr::Core::load)) return true;
+    if (is_overwritten) return true;
   }
   return false;
 }

@@ -76,6 +76,12 @@ std::string PackedAccesses::why_not_aligned(std::int64_t elements) const {
   return {};
 }
 
+std::string PackedAccesses::alignment_reason(bool aligned, const Machine& machine, std::int64_t elements) const {
+  if (aligned) return "aligned: packs of all operands begin at multiples of their size, or of 16 bytes";
+  if (!machine.aligned) return "not aligned: operands may begin anywhere";
+  return "not aligned: " + why_not_aligned_in_packs(elements);
+}
+
 std::string PackedAccesses::why_not_aligned_in_packs(std::int64_t elements) const {
   for (const std::size_t a : packed()) {
     std::string why = why_not_aligned(a, std::min(elements, widest_access_bytes / item_size(a)));

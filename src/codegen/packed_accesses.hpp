@@ -39,6 +39,8 @@ class PackedAccesses {
   std::string why_not_aligned(std::int64_t elements) const;
   /// The same of packs that consist of the widest accesses where they are wider.
   std::string why_not_aligned_in_packs(std::int64_t elements) const;
+  /// The reason why packs of so many elements are moved as a whole, or not.
+  std::string alignment_reason(bool aligned, const Machine& machine, std::int64_t elements) const;
 
  private:
   const Analysis& analysis_;

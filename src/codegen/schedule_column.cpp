@@ -31,7 +31,10 @@ class ColumnFit {
         analysis_(analysis),
         launch_(launch),
         fast_(launch.variant.parallel.size() - 1),
-        packed_(analysis, launch, fast_) {}
+        packed_(analysis, launch, fast_),
+        splits_(can_split()),
+        // Each group of reductions has the states of a block, and those of parts as many again.
+        state_bytes_((splits_ ? 2 : 1) * state_bytes_of_groups(analysis)) {}
 
   void run(const Machine& machine, const Overrides& wanted) {
     std::int64_t vector =
@@ -46,12 +49,11 @@ class ColumnFit {
     schedule_.items = 1;
     schedule_.down = false;
     const std::int64_t wanted_blocks = 2 * std::int64_t{machine.multiprocessors};
-    const bool splits = can_split();
-    while (!splits && blocks() < wanted_blocks && row_bytes() > least_row_bytes) schedule_.across /= 2;
+    while (!splits_ && blocks() < wanted_blocks && row_bytes() > least_row_bytes) schedule_.across /= 2;
     const std::int64_t below = schedule_.threads / schedule_.across;
     const std::int64_t chunks = std::max<std::int64_t>(1, base::ceil_div(inner_length(launch_), ct::chunk_elements));
     std::int64_t run = power_of_two(base::ceil_div(chunks, below));
-    if (splits && run > 1 && (run > good_run || blocks() < wanted_blocks)) {
+    if (splits_ && run > 1 && (run > good_run || blocks() < wanted_blocks)) {
       const std::int64_t parts = base::ceil_div(wanted_blocks, blocks());
       run = std::min(power_of_two(std::max<std::int64_t>(1, base::ceil_div(chunks, below * parts))), good_run);
       while (base::ceil_div(chunks, below * run) > ct::most_column_parts && run < most_run) run *= 2;
@@ -103,7 +105,7 @@ class ColumnFit {
     if (schedule_.part > 0)
       return fmt::format("part={}, of {} parts: {}", schedule_.part, reduction_parts(launch_, schedule_),
                          blocks < wanted_blocks ? count : fmt::format("a thread has {} chunks", good_run));
-    if (!can_split()) return "not split: more than the results depends on the whole reduction";
+    if (!splits_) return "not split: more than the results depends on the whole reduction";
     return "not split: " + (blocks < wanted_blocks ? "each thread has one chunk" : count);
   }
 
@@ -120,18 +122,12 @@ class ColumnFit {
     return unaligned.empty() ? "the states of wider packs do not fit into shared memory" : unaligned;
   }
 
-  /// Each group of reductions has the states of a block, and those of parts as many again.
-  std::int64_t shared_bytes(std::int64_t vector) const {
-    return (can_split() ? 2 : 1) * state_bytes_of_groups(analysis_) * vector * schedule_.threads;
-  }
+  std::int64_t shared_bytes(std::int64_t vector) const { return state_bytes_ * vector * schedule_.threads; }
 
   /// Whether nothing but the results of points depends on a whole reduction.
   bool can_split() const {
     const kernel::Kernel& kernel = analysis_.kernel;
-    const std::vector<std::size_t> stage = kernel::stage_of(kernel);
-    for (const kernel::Stage& s : kernel.stages) {
-      if (stage[s.value] != 0) return false;
-    }
+    if (kernel::stage_groups(kernel).size() > 1) return false;
     for (const kernel::Store& store : kernel.stores) {
       if (analysis_.inner[store.value] ||
           std::ranges::any_of(store.index, [&](NodeId i) { return analysis_.inner[i]; }))
@@ -147,6 +143,8 @@ class ColumnFit {
   const Launch& launch_;
   std::size_t fast_;
   PackedAccesses packed_;
+  bool splits_;
+  std::int64_t state_bytes_;  // for each thread and point of its pack
 };
 
 }  // namespace

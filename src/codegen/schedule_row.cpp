@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/index.hpp"
 #include "base/rounding.hpp"
 #include "codegen/index_width.hpp"
 #include "codegen/packed_accesses.hpp"
@@ -15,7 +16,7 @@
 namespace croton::codegen {
 namespace {
 
-constexpr std::int64_t pack = 4;  // the accumulators of a lane in the tree of combine.cuh
+constexpr std::int64_t pack = ct::lane_accumulators;
 // Registers of a thread for the row: of the 64 that it has if half of the threads of a multiprocessor are resident,
 // others are for addresses and values.
 constexpr std::int64_t most_held_registers = 40;
@@ -32,7 +33,9 @@ class RowFit {
         launch_(launch),
         inner_(launch.sizes.size() - 1),
         length_(launch.sizes.back()),
-        packed_(analysis, launch, inner_) {}
+        packed_(analysis, launch, inner_) {
+    if (launch.variant.inner.size() == 1) again_ = operands_to_hold(analysis, launch.variant);
+  }
 
   void run(const Machine& machine, const Overrides& wanted) {
     if (launch_.variant.inner.size() != 1 || length_ > most_blocks * ct::block_elements) return;
@@ -72,10 +75,7 @@ class RowFit {
     why.push_back(fmt::format("lanes={} warps={} packs={}: a row of {} elements has {} packs of {}", schedule_.lanes,
                               schedule_.warps, schedule_.packs, length_, base::ceil_div(length_, pack), pack));
     why.push_back(why_held());
-    why.push_back(schedule_.vector > 1
-                      ? "aligned: packs of all operands begin at multiples of their size, or of 16 bytes"
-                  : machine.aligned ? "not aligned: " + packed_.why_not_aligned_in_packs(pack)
-                                    : "not aligned: operands may begin anywhere");
+    why.push_back(packed_.alignment_reason(schedule_.vector > 1, machine, pack));
     if (schedule_.full)
       why.push_back(fmt::format("full: {} elements are whole packs for all threads", length_));
     else if (schedule_.whole)
@@ -110,13 +110,11 @@ class RowFit {
                                    : base::ceil_div(length_, ct::block_elements) * ct::block_elements / pack;
     const std::int64_t room =
         std::min(machine.shared_bytes, machine.shared_bytes * schedule_.threads / resident) - state_bytes();
-    const std::vector<std::size_t> operands = operands_to_hold(analysis_, launch_.variant);
-    for (auto n = static_cast<std::size_t>(schedule_.held); n < operands.size(); ++n) {
-      const std::int64_t bytes =
-          slots * bytes_of_packs(std::span(operands).subspan(static_cast<std::size_t>(schedule_.held),
-                                                             n + 1 - static_cast<std::size_t>(schedule_.held)));
+    const std::span not_held = std::span(again_).subspan(base::to_size(schedule_.held));
+    for (std::size_t count = 1; count <= not_held.size(); ++count) {
+      const std::int64_t bytes = slots * bytes_of_packs(not_held.first(count));
       if (bytes > room) return;
-      ++schedule_.staged;
+      schedule_.staged = base::to_int(count);
       schedule_.shared_bytes = bytes;
     }
   }
@@ -146,15 +144,13 @@ class RowFit {
   }
 
   std::string why_held() const {
-    const std::size_t read_again = operands_to_hold(analysis_, launch_.variant).size();
-    if (read_again == 0) return "held=0: no operand of the row itself is read by several passes";
-    if (schedule_.held == static_cast<int>(read_again))
+    if (again_.empty()) return "held=0: no operand of the row itself is read by several passes";
+    if (schedule_.held == std::ssize(again_))
       return fmt::format("held={}: all operands that are read several times", schedule_.held);
     return fmt::format(
         "held={} staged={} of {} operands that are read several times: a thread has {} registers for them, and {} "
-        "bytes "
-        "of shared memory are used",
-        schedule_.held, schedule_.staged, read_again, most_held_registers, schedule_.shared_bytes);
+        "bytes of shared memory are used",
+        schedule_.held, schedule_.staged, again_.size(), most_held_registers, schedule_.shared_bytes);
   }
 
   /// How many operands fit into a thread's registers.
@@ -162,7 +158,7 @@ class RowFit {
     if (std::int64_t{schedule_.packs} * pack * schedule_.lanes * schedule_.warps < length_) return 0;
     std::int64_t bytes = 0;
     int count = 0;
-    for (const std::size_t a : operands_to_hold(analysis_, launch_.variant)) {
+    for (const std::size_t a : again_) {
       bytes += schedule_.packs * pack * packed_.item_size(a);
       if (bytes > most_held_registers * 4) break;
       ++count;
@@ -176,6 +172,7 @@ class RowFit {
   std::size_t inner_;
   std::int64_t length_;
   PackedAccesses packed_;
+  std::vector<std::size_t> again_;  // operands_to_hold()
 };
 
 }  // namespace

@@ -15,7 +15,7 @@
 namespace croton::codegen {
 namespace {
 
-constexpr std::int64_t pack = 4;  // the accumulators of a lane in the tree of combine.cuh
+constexpr std::int64_t pack = ct::lane_accumulators;
 // Parts for each multiprocessor: the blocks that it runs at once, twice.
 constexpr std::int64_t parts_of_processor = 8;
 // For the states of the blocks of a part.
@@ -55,9 +55,7 @@ void fit_split(Schedule& schedule, const Analysis& analysis, const Launch& launc
   if (why == nullptr) return;
   why->push_back(fmt::format("part={}: {} parts, of at least {} elements, for {} multiprocessors", schedule.part,
                              reduction_parts(launch, schedule), warps * ct::block_elements, machine.multiprocessors));
-  why->push_back(schedule.vector > 1 ? "aligned: packs of all operands begin at multiples of their size, or of 16 bytes"
-                 : machine.aligned   ? "not aligned: " + packed.why_not_aligned_in_packs(pack)
-                                     : "not aligned: operands may begin anywhere");
+  why->push_back(packed.alignment_reason(schedule.vector > 1, machine, pack));
   if (schedule.full)
     why->push_back(fmt::format("full: {} is a multiple of {}", launch.sizes[0], ct::block_elements));
   else if (schedule.whole)
