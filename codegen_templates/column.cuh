@@ -33,12 +33,17 @@ struct ThreadTeam {
 };
 
 template <class Body>
+CT_DEVICE void column_point(const Body& body, typename Body::Base point) {
+  const typename Body::Base row = body.row_of(point);
+  body.tile(ThreadTeam{}, row, point - row * body.width());
+}
+
+template <class Body>
 CT_DEVICE void column(const Body& body, index points) {
-  const index width = body.width();
   const index stride = index(block_count()) * block_size();
-  for (index i = index(block_index()) * block_size() + thread_index(); i < points; i += stride) {
-    body.tile(ThreadTeam{}, i / width, i % width);
-  }
+#pragma unroll 1
+  for (index i = index(block_index()) * block_size() + thread_index(); i < points; i += stride)
+    column_point(body, typename Body::Base(i));
 }
 
 }  // namespace ct

@@ -45,33 +45,43 @@ struct ColumnTeam {
   // The elements [begin, end) of the thread's points, at most `run` chunks.
   template <class C, class F>
   CT_MEMBER States<C> chunks(Base begin, Base end, const F& value) const {
-    ShortCounter<OfPack<C, vector>, Body::run> counter;
-    for (; begin < end; begin += Base(chunk_elements)) {
-      States<C> state = OfPack<C, vector>::identity();
-      // Loads that are under way at once, in 16 registers.
-      constexpr int loads = sizeof(Inputs) > 32 ? 1 : sizeof(Inputs) > 16 ? 2 : sizeof(Inputs) > 8 ? 4 : 8;
-#pragma unroll 1
-      for (int some = 0; some < int(chunk_elements); some += loads) {
-        Inputs in[loads];
-#pragma unroll
-        for (int i = 0; i < loads; ++i) {
-          const Base k = begin + Base(some + i);
-          in[i] = body.fetch(line, place.column, k, k < end ? place.left : 0);
-        }
-#pragma unroll
-        for (int i = 0; i < loads; ++i) {
-          const Base k = begin + Base(some + i);
-          if (k < end) {
-#pragma unroll
-            for (int e = 0; e < vector; ++e) {
-              if (e < place.left) state[e] = C::join(state[e], C::lift(value(in[i], e, k), index(k)));
-            }
-          }
-        }
-      }
+    if (begin >= end) return OfPack<C, vector>::identity();
+    // The last chunk is not pushed, so that the counter has a level less.
+    ShortCounter<OfPack<C, vector>, Body::run == 1 ? 1 : Body::run - 1> counter;
+    for (;;) {
+      const bool full = place.left == vector && end - begin >= Base(chunk_elements);
+      const States<C> state = full ? chunk<true, C>(begin, end, value) : chunk<false, C>(begin, end, value);
+      begin += Base(chunk_elements);
+      if (Body::run == 1 || begin >= end) return counter.total_before(state);
       counter.push(state);
     }
-    return counter.total();
+  }
+
+  // A chunk; nothing is conditional if all elements of all points are there (`full`).
+  template <bool full, class C, class F>
+  CT_MEMBER States<C> chunk(Base begin, Base end, const F& value) const {
+    States<C> state = OfPack<C, vector>::identity();
+    // Loads that are under way at once, in 16 registers.
+    constexpr int loads = full ? (sizeof(Inputs) > 64 ? 1 : sizeof(Inputs) > 32 ? 2 : sizeof(Inputs) > 16 ? 4 : 8) : sizeof(Inputs) + sizeof(States<C>) > 32 ? 2 : 4;
+#pragma unroll 1
+    for (int some = 0; some < int(chunk_elements); some += loads) {
+      Inputs in[loads];
+#pragma unroll
+      for (int i = 0; i < loads; ++i) {
+        const Base k = begin + Base(some + i);
+        in[i] = body.fetch(line, place.column, k, full ? vector : k < end ? place.left : 0);
+      }
+#pragma unroll
+      for (int i = 0; i < loads; ++i) {
+        const Base k = begin + Base(some + i);
+        if (!full && k >= end) break;
+#pragma unroll
+        for (int e = 0; e < vector; ++e) {
+          if (full || e < place.left) state[e] = C::join(state[e], C::lift(value(in[i], e, k), index(k)));
+        }
+      }
+    }
+    return state;
   }
 
   // The state of the block's part.

@@ -1,5 +1,6 @@
 // Several pointwise kernels in one launch, such as the updates of all parameters: a block per tile; tiles of the first
-// kernel come first.
+// kernel come first. Several reductions of everything (row_packs.cuh) likewise: a block per part. Then one thread runs
+// the kernels of one point that use their results.
 namespace ct {
 
 // The kernel of a tile: the first one that ends after it, by bisection.
@@ -37,6 +38,14 @@ CT_DEVICE void group_of_table(const index* ends, int parts, const Run& run) {
   const index tile = index(block_index());
   const int part = part_of_table(ends, parts, tile);
   run(part, part == 0 ? tile : tile - ends[part - 1]);
+}
+
+// A pointwise kernel of one point, by one thread. Nothing in it is conditional, so that values need no registers before
+// they are used.
+template <class Body>
+CT_DEVICE void one_point(const Body& body) {
+  const typename Body::Line line = body.line(0, 0);
+  body.use(line, 0, 1, body.fetch(line, 0, 1));
 }
 
 }  // namespace ct

@@ -29,6 +29,9 @@ struct Joint {
   CT_DEVICE auto finish(State a) { return both(C::finish(a.first), D::finish(a.second)); }
 };
 
+template <class C, class D>
+constexpr bool any_order<Joint<C, D>> = any_order<C> && any_order<D>;
+
 // States or results of n neighbouring points, of any size.
 template <class T, int n>
 struct OfPoints {

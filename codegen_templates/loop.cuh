@@ -48,28 +48,32 @@ struct GridGroup {
 
 template <class ThreadGroup, class Body>
 CT_DEVICE void pointwise(const ThreadGroup& group, const Body& body, index points) {
-  const index width = Body::flat ? points : body.width();
+  typedef typename Body::Base Base;
+#pragma unroll 1
   for (index i = group.thread(); i < points; i += group.threads()) {
-    const index row = Body::flat ? 0 : i / width, column = Body::flat ? i : i % width;
-    const typename Body::Line line = body.line(row, 0);
+    const Base row = body.row_of(Base(i)), column = Base(i) - row * body.width();
+    const typename Body::Line line = body.line(row, Base(0));
     body.use(line, column, 1, body.fetch(line, column, 1));
   }
 }
 template <class ThreadGroup, class Body>
 CT_DEVICE void row(const ThreadGroup& group, const Body& body, index points) {
   const index warps = group.threads() / lanes;
-  for (index point = group.thread() / lanes; point < points; point += warps) body.point(WarpTeam{}, point);
+#pragma unroll 1
+  for (index point = group.thread() / lanes; point < points; point += warps)
+    body.point(WarpTeam{}, typename Body::Base(point));
 }
 template <class ThreadGroup, class Body>
 CT_DEVICE void column(const ThreadGroup& group, const Body& body, index points) {
-  const index width = body.width();
-  for (index i = group.thread(); i < points; i += group.threads()) body.tile(ThreadTeam{}, i / width, i % width);
+#pragma unroll 1
+  for (index i = group.thread(); i < points; i += group.threads()) column_point(body, typename Body::Base(i));
 }
 
 // A long reduction by all blocks: each warp reduces blocks of elements, then one warp combines their results.
 template <class Body>
 CT_DEVICE void split_parts(const GridGroup& group, const Body& body) {
   const index warps = group.threads() / lanes;
+#pragma unroll 1
   for (index part = group.thread() / lanes; part < body.parts(); part += warps)
     split_part(WarpTeam{}, body, part, block_elements);
 }
@@ -92,6 +96,7 @@ CT_DEVICE void loop_of_grid(const Run& run, unsigned int* grid_barrier) {
 template <class Run>
 CT_DEVICE void loop(const Run& run, index shares) {
   // Each step ends with a barrier: no thread is still in the share before.
+#pragma unroll 1
   for (index share = block_index(); share < shares; share += block_count()) run.steps(BlockGroup{}, share);
 }
 

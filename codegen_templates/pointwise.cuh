@@ -66,8 +66,7 @@ CT_DEVICE void pointwise_tile(const Body& body, typename Body::Base tile) {
     row = band * Base(rows);
   }
   first *= Base(columns);
-  const Base left = body.width() - first;
-  const bool whole = left >= Base(x + (Body::down ? 0 : (Body::items - 1) * step) + Body::vector) &&
+  const bool whole = first + Base(x) <= body.width() - Base((Body::down ? 0 : (Body::items - 1) * step) + Body::vector) &&
                      (Body::flat || row + Base(rows) <= body.lines());
   // Where positions have more bits than offsets, lines begin at the tile.
   const Base begin = sizeof(Base) == sizeof(Offset) ? Base(0) : first;
@@ -79,6 +78,7 @@ CT_DEVICE void pointwise_tile(const Body& body, typename Body::Base tile) {
       pointwise_along<true>(body, body.line(row + Base(y), begin), column, Offset(0));
     return;
   }
+  const Base left = body.width() - first;
   const Offset rest = Offset(left < Base(columns) ? left : Base(columns)) - Offset(x);
   if constexpr (Body::down)
     pointwise_down<false>(body, row + Base(y), body.lines(), column, rest);

@@ -20,7 +20,38 @@ CT_DEVICE Placed<T> from_lane(Placed<T> state, unsigned int mask) {
   return Placed<T>{from_lane(state.value, mask), shuffle_xor(state.position, mask)};
 }
 
+// A Counter (combine.cuh) of a warp: lane l has the state of level l, so that no thread needs a stack in memory. 32
+// levels are enough for 2^42 elements.
+template <class C>
+struct WarpCounter {
+  typedef typename C::State State;
+  State own = C::identity();
+  unsigned int count = 0;
+
+  CT_MEMBER State of_level(unsigned int level) const { return from_lane(own, lane_index() ^ level); }
+  CT_MEMBER void push(State state) {
+    state = from_lane(state, lane_index());  // that of lane 0
+    unsigned int level = 0;
+    for (; (count >> level) & 1u; ++level) state = C::join(of_level(level), state);
+    if (lane_index() == level) own = state;
+    ++count;
+  }
+  // Of one state or more.
+  CT_MEMBER State total() const {
+    unsigned int level = 0;
+    while (!((count >> level) & 1u)) ++level;
+    State state = of_level(level);
+    for (++level; level < lanes && (count >> level) != 0u; ++level) {
+      if ((count >> level) & 1u) state = C::join(of_level(level), state);
+    }
+    return state;
+  }
+};
+
 struct WarpTeam : RowTeam<WarpTeam> {
+  template <class C>
+  using BlockCounter = WarpCounter<C>;
+
   template <class C, class F>
   CT_MEMBER typename C::State block(index begin, index end, const F& value) const {
     // Constant indices, so that the accumulators stay in registers.
@@ -53,8 +84,9 @@ template <class Body>
 CT_DEVICE void row(const Body& body, index points) {
   const index warps = block_size() / lanes;
   const index stride = index(block_count()) * warps;
+#pragma unroll 1
   for (index point = index(block_index()) * warps + warp_index(); point < points; point += stride)
-    body.point(WarpTeam{}, point);
+    body.point(WarpTeam{}, typename Body::Base(point));
 }
 
 }  // namespace ct

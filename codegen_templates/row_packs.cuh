@@ -1,8 +1,9 @@
 // Row kernels on a GPU. The threads of a row are `lanes` lanes of a warp, or `warps` whole warps, which then are a block.
-// A thread has those elements of the row whose four accumulators in the tree of combine.cuh it owns, in packs of four;
-// warps take the tree's blocks of 1024 in turn. Operands that are `Held` are loaded once and kept in registers, with
-// expensive values; `Staged` ones are kept in shared memory, where each thread reads only what it has written; the others,
-// `Inputs`, are loaded for each reduction and for the results.
+// A thread has those elements of the row whose accumulators in the tree of combine.cuh it owns, in packs of four: those of
+// one lane of the tree, or of several if the row has fewer lanes. Warps take the tree's blocks of 1024 in turn. Operands
+// that are `Held` are loaded once and kept in registers, with expensive values; `Staged` ones are kept in shared memory,
+// where each thread reads only what it has written; the others, `Inputs`, are loaded for each reduction and for the
+// results.
 //
 // A reduction of everything (`split_packs`) is cut into parts, which are such rows, of one block of threads each; the last
 // one that finishes joins the states of all parts, in their order.
@@ -29,6 +30,9 @@ struct PackTeam {
   template <class C>
   static constexpr int loads = sizeof(typename C::State) > 8 && at_once > 1 ? at_once / 2 : at_once;
   static constexpr bool is_one_block = Body::most_blocks == 1;  // of the tree
+  // Lanes of the tree whose accumulators a thread has: packs next to each other are of different ones.
+  static constexpr int tree_lanes = int(lanes) / Body::lanes < of_block ? int(lanes) / Body::lanes : of_block;
+  static_assert(tree_lanes == 1 || unrolls, "the accumulators must be in registers");
 
   const Body& body;
   const typename Body::Line& line;  // begins at the first element of the thread
@@ -74,9 +78,12 @@ struct PackTeam {
   // The state of the `number`-th block of the warp, in all lanes. Then `store` gets each pack.
   template <class C, class F, class Store>
   CT_MEMBER typename C::State block(int number, const F& value, const Store& store) const {
-    typename C::State own[4];
+    typename C::State own[tree_lanes][4];
 #pragma unroll
-    for (int e = 0; e < 4; ++e) own[e] = C::identity();
+    for (int t = 0; t < tree_lanes; ++t) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) own[t][e] = C::identity();
+    }
     Held no_held;
     Staged no_staged;
     Kept no_kept;
@@ -88,21 +95,30 @@ struct PackTeam {
 #pragma unroll
       for (int i = 0; i < loads<C>; ++i) {
         const Offset k = distance(number, first + i);
-        const int at = number * 8 + first + i;
+        const int at = number * 8 + first + i, t = (first + i) % tree_lanes;
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
           // Rows of whole packs need one condition for each.
           if (Body::full || (Body::whole ? k : k + Offset(e)) < rest)
-            own[e] = C::join(own[e], C::lift(value(Body::held ? held[at] : no_held,
-                                                   Body::staged ? staged[slot(number, first + i)] : no_staged, in[i],
-                                                   Body::held ? kept[at] : no_kept, e, k),
-                                             begin + index(k + Offset(e))));
+            own[t][e] = C::join(own[t][e], C::lift(value(Body::held ? held[at] : no_held,
+                                                         Body::staged ? staged[slot(number, first + i)] : no_staged, in[i],
+                                                         Body::held ? kept[at] : no_kept, e, k),
+                                                   begin + index(k + Offset(e))));
         }
       }
 #pragma unroll
       for (int i = 0; i < loads<C>; ++i) store(in[i], distance(number, first + i), count(distance(number, first + i)));
     }
-    typename C::State state = C::join(C::join(own[0], own[2]), C::join(own[1], own[3]));
+    typename C::State of_lane[tree_lanes];
+#pragma unroll
+    for (int t = 0; t < tree_lanes; ++t)
+      of_lane[t] = C::join(C::join(own[t][0], own[t][2]), C::join(own[t][1], own[t][3]));
+#pragma unroll
+    for (int half = tree_lanes / 2; half > 0; half /= 2) {
+#pragma unroll
+      for (int t = 0; t < half; ++t) of_lane[t] = C::join(of_lane[t], of_lane[t + half]);
+    }
+    typename C::State state = of_lane[0];
 #pragma unroll
     for (unsigned int half = Body::lanes / 2; half > 0; half /= 2) state = C::join(state, from_lane(state, half));
     return state;
@@ -200,6 +216,7 @@ struct PartTeam {
   const Body& body;
   const PackTeam<Body>& row;
   index part;
+  bool& stores;  // whether this block is the last one
 
   // Stores the state of the part at `states`; `store` gets each pack.
   template <class C, class F, class Store>
@@ -208,7 +225,7 @@ struct PartTeam {
     if (leads()) states[part] = state;
   }
 
-  CT_MEMBER bool is_last(unsigned int* counter) const { return is_last_block(counter, (unsigned int)body.parts()); }
+  CT_MEMBER bool is_last(unsigned int* counter) const { return stores = is_last_block(counter, (unsigned int)body.parts()); }
 
   // Each warp joins a subtree of the parts.
   template <class C>
@@ -227,20 +244,28 @@ struct PartTeam {
   CT_MEMBER bool leads() const { return thread_index() == 0; }
 };
 
+// Returns whether this block is the last one, which has stored the results.
 template <class Body>
-CT_DEVICE void split_packs(const Body& body, index) {
+CT_DEVICE bool split_block(const Body& body, index part) {
   typedef typename Body::Base Base;
   typedef typename Body::Offset Offset;
   constexpr int part_size = Body::most_blocks * int(block_elements);
   const int lane = int(lane_index()), warp = int(warp_index());
   const Offset begin = Offset(warp * int(block_elements) + 4 * lane);
-  const Base first = Base(block_index()) * Base(part_size), left = body.length() - first;
+  const Base first = Base(part) * Base(part_size), left = body.length() - first;
   const Offset length = Offset(left < Base(part_size) ? left : Base(part_size));
   const typename Body::Line line = body.line(Base(0), first + Base(begin));
   typename Body::Held held[1];
   typename Body::Kept kept[1];
   const PackTeam<Body> row{body, line, lane, warp, length, index(first) + index(begin), length - begin, true, held, nullptr, kept};
-  body.part(PartTeam<Body>{body, row, index(block_index())}, line);
+  bool stores = false;
+  body.part(PartTeam<Body>{body, row, part, stores}, line);
+  return stores;
+}
+
+template <class Body>
+CT_DEVICE void split_packs(const Body& body, index) {
+  split_block(body, index(block_index()));
 }
 
 }  // namespace ct

@@ -2,10 +2,22 @@
 // that stores one is found.
 namespace ct {
 
+// Joins `count` states, at most `most`, in any order: neighbouring lanes share them, and all lanes do the same if they are
+// fewer than a warp.
+template <class C, int most>
+CT_DEVICE typename C::State total_in_any_order(const typename C::State* states, index count) {
+  constexpr unsigned int apart = most >= int(lanes) ? lanes : 1u << counter_levels(most - 1);
+  typename C::State state = C::identity();
+  for (index i = lane_index() % apart; i < count; i += apart) state = C::join(state, states[i]);
+#pragma unroll
+  for (unsigned int bit = 1; bit < apart; bit *= 2) state = C::join(state, from_lane(state, bit));
+  return state;
+}
+
 // Joins `count` states, 32 at a time by the lanes of a warp: after the step with `bit` each lane has the states of as many
-// lanes as twice that, in order. Every lane gets the result. `Groups` counts the groups of 32; `most`: a bound of `count`.
-template <class C, class Groups, int most = int(lanes)>
-CT_DEVICE typename C::State total_of_states(const typename C::State* states, index count) {
+// lanes as twice that, in order. `Groups` counts the groups of 32.
+template <class C, class Groups, int most>
+CT_DEVICE typename C::State total_in_order(const typename C::State* states, index count) {
   const unsigned int lane = lane_index();
   Groups groups;
   typename C::State rest = C::identity();  // of the last ones, which are fewer than 32
@@ -26,6 +38,16 @@ CT_DEVICE typename C::State total_of_states(const typename C::State* states, ind
     if (here == lanes) groups.push(state);
   }
   return any ? groups.total_before(rest) : groups.total();
+}
+
+// Joins `count` states. Every lane gets the result. `most`: a bound of `count`.
+template <class C, class Groups, int most = int(lanes)>
+CT_DEVICE typename C::State total_of_states(const typename C::State* states, index count) {
+  if constexpr (any_order<C>) {
+    return total_in_any_order<C, most>(states, count);
+  } else {
+    return total_in_order<C, Groups, most>(states, count);
+  }
 }
 // Of at most `most` states: the counter stays in registers.
 template <class C, int most>

@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "builder/node.hpp"
+#include "codegen/occupancy.hpp"
 #include "expr/print.hpp"
 #include "plan/loop_form.hpp"
 #include "runtime/bound/dump_kernels.hpp"
@@ -18,7 +19,6 @@
 #include "runtime/bound/launch_traffic.hpp"
 #include "runtime/bound/product_launch.hpp"
 #include "runtime/bound/routine_launch.hpp"
-#include "runtime/cuda/inspect/occupancy.hpp"
 #include "runtime/devices.hpp"
 #include "runtime/loops/native_loop.hpp"
 
@@ -40,13 +40,14 @@ void show_step(const runtime::Executable& executable, const plan::Step& step, co
 }
 
 /// The kernels of one launch, for the sizes of a call or for example sizes.
-std::vector<runtime::BoundKernel> show_launch(const runtime::Executable& executable, const plan::Launch& launch,
-                                              const runtime::SizedPlan* sized, bool small) {
+std::vector<runtime::BoundKernel> show_launch(const runtime::Executable& executable, const plan::Plan& plan,
+                                              std::span<const plan::Step> steps, const runtime::SizedPlan* sized,
+                                              bool small) {
   std::vector<runtime::BoundKernel> kernels;
-  for (const plan::StepId s : launch.steps()) {
-    const plan::Step& step = executable.plan.steps[s];
+  for (const plan::Step& step : steps) {
     if (sized != nullptr) {
       show_step(executable, step, *sized, kernels);
+      if (!kernels.empty() && steps.size() > 1) find_unread(kernels.back(), plan, step);
       continue;
     }
     const auto* kernel = std::get_if<fuse::KernelCall>(&executable.call_of(step).work);
@@ -54,7 +55,10 @@ std::vector<runtime::BoundKernel> show_launch(const runtime::Executable& executa
     const codegen::Analysis& analysis = *executable.analyses[step.call].front();
     std::vector<std::int64_t> extents = codegen::default_extents(analysis, small);
     codegen::Launch sizes = codegen::default_launch(analysis, extents);
-    kernels.push_back({kernel, &analysis, {}, std::move(extents), std::move(sizes)});
+    runtime::BoundKernel& shown = kernels.emplace_back(runtime::kernel_of(executable, step, -1));
+    shown.extents = std::move(extents);
+    shown.launch = std::move(sizes);
+    find_unread(shown, plan, step);
   }
   return kernels;
 }
@@ -62,15 +66,23 @@ std::vector<runtime::BoundKernel> show_launch(const runtime::Executable& executa
 /// Sets the numbers and the text of the launch of one text's kernels.
 void describe_launch(std::span<const runtime::BoundKernel> kernels, const codegen::Text& code, KernelInfo& info) {
   const codegen::Schedule& schedule = kernels[0].schedule;
+  const bool are_reductions = kernels[0].analysis->kernel.family == kernel::Family::split;
   std::string sizes;
   for (const runtime::BoundKernel& kernel : kernels) {
-    sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", fmt::join(kernel.launch.sizes, " x "));
+    if (!kernel.launch.sizes.empty())
+      sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", fmt::join(kernel.launch.sizes, " x "));
     info.items += codegen::group_tiles(kernel.launch);
+    if (are_reductions) {  // of all arrays together
+      info.points = 1;
+      if (!runtime::is_epilogue(kernels, kernel)) info.length += codegen::inner_length(kernel.launch);
+      continue;
+    }
     info.points += codegen::point_count(kernel.launch);
     info.length = std::max(info.length, codegen::inner_length(kernel.launch));
   }
   if (sizes.empty()) sizes = "one element";
   if (is_cuda(info.target)) {
+    if (runtime::is_inner_outer(kernels)) info.points = codegen::point_count(kernels[0].launch);
     info.items = runtime::gpu_items(kernels);
     info.blocks = runtime::gpu_blocks(kernels);
     info.threads = schedule.threads;
@@ -90,24 +102,28 @@ void describe_launch(std::span<const runtime::BoundKernel> kernels, const codege
 /// device may be missing.
 codegen::Machine machine_of_target(const std::string& where) {
   codegen::Machine machine;
-  if (is_cuda(where)) machine.shared_bytes = runtime::cuda::shared_bytes_of_block(where.substr(5));
+  if (is_cuda(where)) {
+    machine.shared_bytes = codegen::shared_bytes_of_block(where.substr(5));
+    machine.limits = codegen::limits_or_usual(where.substr(5));
+  }
   return machine;
 }
 
-void dump_small(const runtime::Executable& executable, const plan::Launch& launch,
-                const std::vector<runtime::BoundKernel>& shown, const std::string& architecture,
+/// `number`: that of the launch among those that run the steps.
+void dump_small(const runtime::Executable& executable, const plan::Plan& plan, std::span<const plan::Step> steps,
+                std::size_t number, const std::vector<runtime::BoundKernel>& shown, const std::string& architecture,
                 std::string_view overrides) {
   // Dumped programs use at most a million elements, if the text is the same for these sizes.
-  std::vector<runtime::BoundKernel> small = show_launch(executable, launch, nullptr, true);
-  runtime::schedule_kernels(small, machine_of_target("cuda:" + architecture), overrides);
-  const bool same = std::ranges::equal(small, shown, [](const auto& a, const auto& b) {
-    return a.launch.variant == b.launch.variant && a.schedule == b.schedule;
-  });
-  runtime::dump_kernels(same ? small : shown, codegen::Target::cuda, architecture);
-}
-
-expr::Place place_of(const runtime::Executable& executable, const plan::Launch& launch) {
-  return executable.call_of(executable.plan.steps[launch.first_step]).place;
+  const auto small =
+      runtime::schedule_launches(show_launch(executable, plan, steps, nullptr, true), codegen::Target::cuda,
+                                 machine_of_target("cuda:" + architecture), overrides);
+  const bool same =
+      number < small.size() && std::ranges::equal(
+                                   small[number], shown,
+                                   [](const auto& a, const auto& b) {
+                                     return a.launch.variant == b.launch.variant && a.schedule == b.schedule;
+                                   });
+  runtime::dump_kernels(same ? small[number] : shown, codegen::Target::cuda, architecture);
 }
 
 std::int64_t element_count(const codegen::Layout& layout) {
@@ -176,7 +192,7 @@ KernelInfo show_routine(const runtime::Executable& executable, const plan::Step&
   info.target = where;
   info.digest = text.digest;
   const codegen::Schedule chosen = codegen::choose_schedule(kernel::Family::pointwise, {}, options.schedule, text.name);
-  info.schedule = codegen::print(chosen, kernel::Family::row);
+  info.schedule = codegen::print_launch(chosen);
   info.schedules = {runtime::describe_schedule(runtime::routine_family, kernel::Family::pointwise, text.name, text,
                                                scheduled_for(where, executable.call_of(step).place, options))};
   info.launch = "a fixed sequence of launches, which depends on its sizes";
@@ -203,7 +219,7 @@ KernelInfo show_loop(const runtime::Executable& executable, const plan::Step& st
   info.digest = text.digest;
   const codegen::Schedule chosen =
       codegen::choose_schedule(kernel::Family::row, {}, options.schedule, runtime::loop_name);
-  info.schedule = fmt::format("{} meeting={}", codegen::print(chosen, kernel::Family::row), chosen.meeting);
+  info.schedule = fmt::format("{} meeting={}", codegen::print_launch(chosen), chosen.meeting);
   info.schedules = {runtime::describe_schedule(runtime::loop_family, kernel::Family::row, runtime::loop_name, text,
                                                scheduled_for(where, executable.call_of(step).place, options))};
   info.launch =
@@ -223,13 +239,11 @@ KernelInfo show_text(std::span<const runtime::BoundKernel> kernels, const std::s
   info.unit = codegen::prelude(to) + text.code;
   info.target = where;
   info.digest = text.digest;
+  if (options.sized != nullptr) info.operands = runtime::traffic_of(kernels, options.sized->memory);
   for (const runtime::BoundKernel& kernel : kernels) {
     info.expression += kernel::print(*kernel.call->kernel);
     for (const expr::Origin& origin : kernel.call->origins)
       info.lines.push_back(fmt::format("{}{}{}", describe(origin.where), origin.name.empty() ? "" : " ", origin.name));
-    if (options.sized == nullptr) continue;
-    const std::vector<KernelOperand> operands = runtime::traffic_of(kernel, options.sized->memory);
-    info.operands.insert(info.operands.end(), operands.begin(), operands.end());
   }
   const kernel::Family family = is_cuda(where) ? kernels[0].analysis->kernel.family : kernel::Family::row;
   info.schedule = codegen::print(kernels[0].schedule, family);
@@ -244,12 +258,15 @@ std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executab
   const std::string& target = options.target;
   if (!target.empty() && target != "cpu" && !is_cuda(target))
     throw ValueError(fmt::format("kernels(\"{}\"): targets are cpu and cuda:sm_XX, such as cuda:sm_90", target));
+  // The launches of a GPU, also of a function on the host.
+  const plan::Plan plan = is_cuda(target) ? plan::make_plan_for_gpu(executable.program) : executable.plan;
   std::vector<KernelInfo> result;
-  for (const plan::Launch& launch : executable.plan.launches) {
+  for (const plan::Launch& launch : plan.launches) {
+    const plan::Step& first = plan.steps[launch.first_step];
+    const expr::Place place = executable.call_of(first).place;
     const std::string where = target.empty()
-                                  ? runtime::target_of(place_of(executable, launch), options.gpus)
+                                  ? runtime::target_of(place, options.gpus)
                                   : (target == "cuda" ? fmt::format("cuda:{}", codegen::default_architecture) : target);
-    const plan::Step& first = executable.plan.steps[launch.first_step];
     const auto& bodies = executable.bodies[first.call];
     if (executable.call_of(first).is<fuse::LoopCall>() &&
         plan::why_by_steps(bodies[0]->program, bodies[0]->plan).empty()) {
@@ -268,11 +285,16 @@ std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executab
       result.push_back(show_routine(executable, first, where, options));
       continue;
     }
-    std::vector<runtime::BoundKernel> kernels = show_launch(executable, launch, options.sized, false);
+    const std::span<const plan::Step> steps(&first, launch.size());
+    std::vector<runtime::BoundKernel> kernels = show_launch(executable, plan, steps, options.sized, false);
     if (kernels.empty()) continue;
-    runtime::schedule_kernels(kernels, machine_of_target(where), options.schedule);
-    if (is_cuda(where)) dump_small(executable, launch, kernels, where.substr(5), options.schedule);
-    result.push_back(show_text(kernels, where, place_of(executable, launch), options));
+    const auto launches =
+        runtime::schedule_launches(std::move(kernels), is_cuda(where) ? codegen::Target::cuda : codegen::Target::cpu,
+                                   machine_of_target(where), options.schedule);
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+      if (is_cuda(where)) dump_small(executable, plan, steps, i, launches[i], where.substr(5), options.schedule);
+      result.push_back(show_text(launches[i], where, place, options));
+    }
   }
   return result;
 }

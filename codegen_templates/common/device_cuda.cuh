@@ -59,6 +59,39 @@ CT_DEVICE unsigned long long bits_of(double x) { return (unsigned long long)__do
 CT_DEVICE float float_from_bits(unsigned int bits) { return __uint_as_float(bits); }
 CT_DEVICE double double_from_bits(unsigned long long bits) { return __longlong_as_double((long long)bits); }
 
+// Conversions of 16-bit floats, on bits: to nearest even, nan to 0x7fff and 0x7fffffff (PTX ISA, cvt). numeric.cuh has
+// the texts for other devices, and for what a GPU lacks.
+namespace internal {
+CT_DEVICE float f16_value(unsigned short bits) {
+  float x;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+  return x;
+}
+CT_DEVICE unsigned short f16_bits(float x) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return bits;
+}
+#if __CUDA_ARCH__ >= 800
+CT_DEVICE unsigned short bf16_bits(float x) {
+  unsigned short bits;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return bits;
+}
+// The first number goes to the lower half.
+CT_DEVICE unsigned int f16_pair(float x, float y) {
+  unsigned int bits;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(y), "f"(x));
+  return bits;
+}
+CT_DEVICE unsigned int bf16_pair(float x, float y) {
+  unsigned int bits;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(y), "f"(x));
+  return bits;
+}
+#endif
+}  // namespace internal
+
 // Words of 32 bits and the two halves of their product.
 typedef unsigned int word32;
 CT_DEVICE word32 multiply_words(word32 a, word32 b, word32& high) {

@@ -23,15 +23,16 @@ namespace ct {
 
 namespace internal {
 
-// 2^(n/2) * 2^(n - n/2) for a biased exponent n + 2 * bias that is not negative. Two factors, so that results below the
-// normal range are rounded once and results above it become inf.
+// x * 2^(n/2) * 2^(n - n/2); the low bits of `twice_biased`, 9 (12) of them, hold n + 2 * bias, which is not negative.
+// Two factors, so that results below the normal range are rounded once and results above it become inf. Their exponents
+// are half of that, rounded down and up.
 CT_DEVICE float scale(float x, u32 twice_biased) {
-  const u32 half = twice_biased >> 1;
-  return x * float_from_bits(half << 23) * float_from_bits((twice_biased - half) << 23);
+  const u32 half = twice_biased << 22, down = half & 0x7f800000u, up = (half + 0x400000u) & 0x7f800000u;
+  return x * float_from_bits(down) * float_from_bits(up);
 }
 CT_DEVICE double scale(double x, u64 twice_biased) {
-  const u64 half = twice_biased >> 1;
-  return x * double_from_bits(half << 52) * double_from_bits((twice_biased - half) << 52);
+  const u64 half = twice_biased << 51, exponent = 0x7ff0000000000000ull, place = 0x8000000000000ull;
+  return x * double_from_bits(half & exponent) * double_from_bits((half + place) & exponent);
 }
 
 CT_DEVICE float with_sign_of(float magnitude, float sign) {
@@ -41,7 +42,8 @@ CT_DEVICE double with_sign_of(double magnitude, double sign) {
   return double_from_bits(bits_of(magnitude) | (bits_of(sign) & 0x8000000000000000ull));
 }
 
-// x = n * ln 2 + r with |r| <= ln 2 / 2, expm1(r) = high + rest; low bits of `n_bits` hold n. Wants |x| < 2^20.
+// x = n * ln 2 + r with |r| <= ln 2 / 2, expm1(r) = high + rest; low bits of `n_bits` hold n + bias, an even bias.
+// Wants |x| < 2^20.
 template <class T, class Bits>
 struct ExpParts {
   T high, rest, expm1_r;  // `high` is r but for the low bits of ln 2, and exact; expm1_r is the rounded sum
@@ -51,9 +53,9 @@ struct ExpParts {
 constexpr u32 float_magic = 0x4b400000u;             // 1.5 * 2^23
 constexpr u64 double_magic = 0x4338000000000000ull;  // 1.5 * 2^52
 
-CT_DEVICE ExpParts<float, u32> exp_parts(float x) {
-  const float t = fma(x, 1.44269502f, 12582912.0f);
-  const float n = t - 12582912.0f;
+CT_DEVICE ExpParts<float, u32> exp_parts(float x, float bias = 0.0f) {
+  const float magic = 12582912.0f + bias, t = fma(x, 1.44269502f, magic);
+  const float n = t - magic;
   const float high = fma(n, -0.693145752f, x), low = n * -1.42860677e-06f,
               r = high + low;  // ln 2 in two parts; the first has 16 bits
   // exp(r) = 1 + r + r^2 q(r) on [-0.3475, 0.3475], relative error 2^-28.2.
@@ -66,9 +68,9 @@ CT_DEVICE ExpParts<float, u32> exp_parts(float x) {
   return {high, rest, high + rest, bits_of(t)};
 }
 
-CT_DEVICE ExpParts<double, u64> exp_parts(double x) {
-  const double t = fma(x, 1.4426950408889634, 6755399441055744.0);
-  const double n = t - 6755399441055744.0;
+CT_DEVICE ExpParts<double, u64> exp_parts(double x, double bias = 0.0) {
+  const double magic = 6755399441055744.0 + bias, t = fma(x, 1.4426950408889634, magic);
+  const double n = t - magic;
   const double high = fma(n, -0.6931471805598903, x), low = n * -5.497923018708371e-14,
                r = high + low;  // ln 2 in two parts; the first has 42 bits
   // exp(r) = 1 + r + r^2 q(r) on [-0.3475, 0.3475], relative error 2^-57.9.
@@ -92,12 +94,12 @@ CT_DEVICE double power_of_two(u64 biased) { return double_from_bits(biased << 52
 
 // exp where neither overflow can happen nor nan be met; x >= -104 (-746).
 CT_DEVICE float exp_of_negative(float x) {
-  const auto parts = exp_parts(x < -104.0f ? -104.0f : x);
-  return scale(1.0f + parts.expm1_r, parts.n_bits - float_magic + 254u);
+  const auto parts = exp_parts(x < -104.0f ? -104.0f : x, 254.0f);
+  return scale(1.0f + parts.expm1_r, parts.n_bits);
 }
 CT_DEVICE double exp_of_negative(double x) {
-  const auto parts = exp_parts(x < -746.0 ? -746.0 : x);
-  return scale(1.0 + parts.expm1_r, parts.n_bits - double_magic + 2046u);
+  const auto parts = exp_parts(x < -746.0 ? -746.0 : x, 2046.0);
+  return scale(1.0 + parts.expm1_r, parts.n_bits);
 }
 
 // x = 2^e (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), log(1 + f) = f + s. Wants x normal, positive and finite; others
@@ -313,13 +315,13 @@ CT_DEVICE T round_half_away(T x) {
 
 CT_DEVICE float exp(float x) {
   const float low = x < -104.0f ? -104.0f : x;
-  const auto parts = internal::exp_parts(low > 89.0f ? 89.0f : low);
-  return internal::scale(1.0f + parts.expm1_r, parts.n_bits - internal::float_magic + 254u);
+  const auto parts = internal::exp_parts(low > 89.0f ? 89.0f : low, 254.0f);
+  return internal::scale(1.0f + parts.expm1_r, parts.n_bits);
 }
 CT_DEVICE double exp(double x) {
   const double low = x < -746.0 ? -746.0 : x;
-  const auto parts = internal::exp_parts(low > 710.0 ? 710.0 : low);
-  return internal::scale(1.0 + parts.expm1_r, parts.n_bits - internal::double_magic + 2046u);
+  const auto parts = internal::exp_parts(low > 710.0 ? 710.0 : low, 2046.0);
+  return internal::scale(1.0 + parts.expm1_r, parts.n_bits);
 }
 
 CT_DEVICE float exp2(float x) {
@@ -758,8 +760,8 @@ CT_DEVICE Quadrant<double, u64> reduce_large(double a) {
       fma(small_to_float(tail >> 12, 0.0), 2.220446049250313e-16, small_to_float(rest & 0xffffffffu, 0.0));
   const double sum = upper + lower, error = lower - (sum - upper);
   const double r = sum * 3.4061215800865545e-19;
-  const double lost = fma(sum, 3.4061215800865545e-19, -r) +
-                      fma(sum, 1.3277647201629795e-35, error * 3.4061215800865545e-19);
+  const double lost =
+      fma(sum, 3.4061215800865545e-19, -r) + fma(sum, 1.3277647201629795e-35, error * 3.4061215800865545e-19);
   return {r, lost, shifted >> 62};
 }
 

@@ -98,33 +98,68 @@ CT_DEVICE T negate(T x) {
 
 // --- f16 and bf16 --------------------------------------------------------------------------------
 
-CT_DEVICE f32 to_float(f16 x) {
-  const u32 magnitude = x.bits & 0x7fffu, sign = u32(x.bits & 0x8000u) << 16;
+// The conversions by integer arithmetic, on bits. Where a GPU has an instruction for one, device_cuda.cuh defines the
+// same function for floats, which is preferred to the template. A nan becomes the one whose fraction is all ones, as
+// in these instructions, which also make it positive; here a float keeps the sign of a nan of 16 bits.
+namespace internal {
+
+template <class Bits>
+CT_DEVICE f32 f16_value(Bits bits) {
+  const u32 magnitude = bits & 0x7fffu, sign = u32(bits & 0x8000u) << 16;
   const u32 denormal =
       bits_of(f32(i32(magnitude)) * 5.9604644775390625e-08f);  // exact: an integer below 2^10 times 2^-24
   const u32 normal = (magnitude << 13) + (112u << 23);         // the bias goes from 15 to 127
-  const u32 special = (magnitude << 13) | 0x7f800000u;         // inf and nan
-  return float_from_bits(sign | (magnitude < 0x0400u ? denormal : magnitude < 0x7c00u ? normal : special));
+  const u32 number = magnitude < 0x0400u ? denormal : magnitude < 0x7c00u ? normal : 0x7f800000u;
+  return float_from_bits(sign | (magnitude > 0x7c00u ? 0x7fffffffu : number));
 }
 
+template <class Float>
+CT_DEVICE u16 f16_bits(Float x) {
+  const u32 bits = bits_of(x), magnitude = bits & 0x7fffffffu, sign = (bits >> 16) & 0x8000u;
+  // Below 2^-14 the last place is worth 2^-24, as it is in [0.5, 1): the addition rounds, to nearest even.
+  const u32 denormal = bits_of(float_from_bits(magnitude) + 0.5f) - 0x3f000000u;
+  const u32 rounded = (magnitude - (112u << 23) + 0x0fffu + ((magnitude >> 13) & 1u)) >> 13;
+  const u32 normal = rounded < 0x7c00u ? rounded : 0x7c00u;
+  const u32 number = magnitude < 0x38800000u ? denormal : normal;
+  return u16(magnitude > 0x7f800000u ? 0x7fffu : sign | number);
+}
+
+template <class Float>
+CT_DEVICE u16 bf16_bits(Float x) {
+  const u32 bits = bits_of(x), magnitude = bits & 0x7fffffffu;
+  return u16(magnitude > 0x7f800000u ? 0x7fffu : (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+template <class Float>
+CT_DEVICE u32 f16_pair(Float x, Float y) {
+  return f16_bits(x) | u32(f16_bits(y)) << 16;
+}
+template <class Float>
+CT_DEVICE u32 bf16_pair(Float x, Float y) {
+  return bf16_bits(x) | u32(bf16_bits(y)) << 16;
+}
+
+}  // namespace internal
+
+CT_DEVICE f32 to_float(f16 x) { return internal::f16_value(x.bits); }
 CT_DEVICE f32 to_float(bf16 x) { return float_from_bits(u32(x.bits) << 16); }
 
 template <class To>
 CT_DEVICE To from_float(f32 x) {
-  const u32 bits = bits_of(x), magnitude = bits & 0x7fffffffu, sign = (bits >> 16) & 0x8000u;
-  u32 result;
-  if constexpr (is_same<To, f16>) {
-    // Below 2^-14 the last place is worth 2^-24, as it is in [0.5, 1): the addition rounds, to nearest even.
-    const u32 denormal = bits_of(float_from_bits(magnitude) + 0.5f) - 0x3f000000u;
-    const u32 rounded = (magnitude - (112u << 23) + 0x0fffu + ((magnitude >> 13) & 1u)) >> 13;
-    const u32 normal = rounded < 0x7c00u ? rounded : 0x7c00u;
-    result = magnitude > 0x7f800000u ? 0x7e00u : magnitude < 0x38800000u ? denormal : normal;
-  } else {
-    static_assert(is_same<To, bf16>, "from_float makes f16 or bf16");
-    const u32 rounded = (magnitude + 0x7fffu + ((magnitude >> 16) & 1u)) >> 16;
-    result = magnitude > 0x7f800000u ? 0x7fc0u : rounded;
-  }
-  return To{u16(sign | result)};
+  static_assert(is_half<To>, "from_float makes f16 or bf16");
+  if constexpr (is_same<To, f16>)
+    return To{internal::f16_bits(x)};
+  else
+    return To{internal::bf16_bits(x)};
+}
+
+// Two numbers in one word, the first one in the lower half.
+template <class To>
+CT_DEVICE u32 from_floats(f32 x, f32 y) {
+  if constexpr (is_same<To, f16>)
+    return internal::f16_pair(x, y);
+  else
+    return internal::bf16_pair(x, y);
 }
 
 // --- Limits --------------------------------------------------------------------------------------
@@ -144,9 +179,9 @@ CT_DEVICE T inf() {
 template <class T>
 CT_DEVICE T nan() {
   if constexpr (is_same<T, f16>)
-    return f16{0x7e00};
+    return f16{0x7fff};
   else if constexpr (is_same<T, bf16>)
-    return bf16{0x7fc0};
+    return bf16{0x7fff};
   else if constexpr (is_same<T, f32>)
     return float_from_bits(0x7fc00000u);
   else
@@ -211,8 +246,8 @@ CT_DEVICE f32 round_to_odd(f64 x) {
   const f64 back = f64(nearest);
   const u32 odd = back > magnitude ? bits - 1u : bits + 1u;
   const bool keep = back == magnitude || magnitude != magnitude || (bits & 1u) != 0;
-  const f32 result = float_from_bits(keep ? bits : odd);
-  return x < 0 ? -result : result;
+  const u32 sign = u32(bits_of(x) >> 63) << 31;  // of zeros, too
+  return float_from_bits((keep ? bits : odd) | sign);
 }
 
 // 64-bit integers to f64 with the bits beyond 53 folded into the last place, for the same reason.

@@ -17,6 +17,9 @@ constexpr long long part_elements = 16 * block_elements;
 constexpr long long chunk_elements = 16;
 // Column kernels on a GPU: the largest number of parts of a reduction that is split.
 constexpr long long most_column_parts = 512;
+// Row and column kernels in one launch on a GPU: the parts of the columns' reductions that one block joins at a time, a
+// power of two.
+constexpr int joined_parts = 8;
 // Reductions of everything on a GPU: the largest number of parts.
 constexpr long long most_split_parts = 1 << 16;
 // Column kernels on the CPU: points of one tile.

@@ -4,14 +4,14 @@
 
 namespace ct {
 
-// Reductions of one point, for a team that says how its lanes reduce one block (`block`): one thread on the CPU, a
-// warp on a GPU.
+// Reductions of one point, for a team that says how its lanes reduce one block (`block`), and where the states of blocks
+// are (`BlockCounter`): one thread on the CPU, a warp on a GPU.
 template <class Team>
 struct RowTeam {
   template <class C, class F>
   CT_MEMBER typename C::State combine(index n, const F& value) const {
     // One place that calls `block`, so that the body's text is compiled once.
-    Counter<C> blocks;
+    typename Team::template BlockCounter<C> blocks;
     for (index k = 0;; k += block_elements) {
       const auto state = static_cast<const Team*>(this)->template block<C>(
           k, k + block_elements < n ? k + block_elements : n, value);

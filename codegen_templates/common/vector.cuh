@@ -92,6 +92,20 @@ CT_DEVICE void store_pack(T* to, const Pack<T, n>& pack, int left) {
   }
 }
 
+// The numbers rounded to f16 or bf16.
+template <class T, int n>
+CT_DEVICE Pack<T, n> rounded(const Pack<f32, n>& values) {
+  Pack<T, n> pack;
+#pragma unroll
+  for (int e = 0; e + 1 < n; e += 2) {
+    const u32 pair = from_floats<T>(values[e], values[e + 1]);
+    pack[e] = T{u16(pair)};
+    pack[e + 1] = T{u16(pair >> 16)};
+  }
+  if constexpr (n == 1) pack[0] = from_float<T>(values[0]);
+  return pack;
+}
+
 // Elements that are `stride` apart, the first `left` of them.
 template <int n, class T, class Offset>
 CT_DEVICE Pack<T, n> gather_pack(const T* from, Offset stride, int left) {

@@ -11,6 +11,9 @@ constexpr bool masks_vectors = false;
 
 // The team of a body, which loops over the elements of one point. On a GPU it is a warp (row.cuh).
 struct SerialTeam : RowTeam<SerialTeam> {
+  template <class C>
+  using BlockCounter = Counter<C>;
+
   // Neighbouring elements that are processed as vectors. A quarter of the accumulators of the tree, so that they and
   // the values of a body stay in registers.
   static constexpr index group = 32;

@@ -114,6 +114,11 @@ std::string Function::schedule_difference(const std::string& target, const std::
   const std::vector<KernelInfo> before = kernels(target), after = kernels(target, {.schedule = schedule});
   const bool facts = !before.empty() && before[0].target.starts_with("cuda:") && runtime::cuda::Nvrtc::available();
   std::string text;
+  if (before.size() != after.size()) {  // kernels that share a launch under one of both
+    for (const KernelInfo& kernel : before) text += fmt::format("- {}\n- {}\n", kernel.name, kernel.launch);
+    for (const KernelInfo& kernel : after) text += fmt::format("+ {}\n+ {}\n", kernel.name, kernel.launch);
+    return text;
+  }
   for (std::size_t i = 0; i < before.size(); ++i) {
     const auto line = [&](const std::string& from, const std::string& to) {
       text += from == to ? fmt::format("  {} (unchanged)\n", from) : fmt::format("- {}\n+ {}\n", from, to);

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/rounding.hpp"
 #include "codegen/schedule_tiles.hpp"
+#include "codegen_templates/common/sizes.hpp"
 
 namespace croton::codegen {
 
@@ -29,7 +31,8 @@ std::array<std::uint64_t, 2> make_divisor(std::int64_t divisor, IndexWidth width
   return {static_cast<std::uint64_t>(power / d + 1), static_cast<std::uint64_t>(l)};
 }
 
-std::int64_t position_parameter(const Parameter& parameter, const Launch& launch, const Schedule& schedule) {
+std::int64_t position_parameter(const Parameter& parameter, const Analysis& analysis, const Launch& launch,
+                                const Schedule& schedule) {
   const auto word = [&](std::int64_t divisor) {
     return static_cast<std::int64_t>(
         make_divisor(std::max<std::int64_t>(1, divisor), schedule.index)[parameter.access]);
@@ -51,6 +54,14 @@ std::int64_t position_parameter(const Parameter& parameter, const Launch& launch
       return tile_bands(launch, schedule);
     case Parameter::Kind::bands_divisor:
       return word(tile_bands(launch, schedule));
+    case Parameter::Kind::side_divisor:
+      return word(side_count(analysis, launch, kernel::Side(parameter.index)));
+    case Parameter::Kind::side_tiles_divisor: {
+      const auto side = kernel::Side(parameter.index);
+      const std::int64_t of_tile =
+          side == kernel::Side::rows ? ct::gpu_contract_rows(schedule.threads) : ct::gpu_contract_columns;
+      return word(base::ceil_div(side_count(analysis, launch, side), of_tile));
+    }
     default:
       throw InternalError("a parameter that is not about positions was asked for");
   }

@@ -41,6 +41,7 @@ Functor Emitter::functor() {
   indent_ = 2;
   line("const Params& p;");
   if (guarded()) line("mutable unsigned int bad = 0;", "the check that failed");
+  if (is_by_element()) line(fmt::format("typedef {} Base;", base_type()), "of positions");
   switch (kernel_.family) {
     case Family::pointwise:
       if (target_ == Target::cuda)
@@ -57,7 +58,9 @@ Functor Emitter::functor() {
         emit_row();
       break;
     case Family::column:
-      if (is_column_of_packs())
+      if (shared_ != nullptr)
+        emit_columns_of_rows();
+      else if (is_column_of_packs())
         emit_column_packs();
       else
         emit_column();
@@ -121,14 +124,18 @@ std::string Emitter::run_body(const std::string& space, std::string_view call) c
                      space + "Body", fmt::format(fmt::runtime(call), "body"));
 }
 
+std::string memory_bounds(int threads) {
+  constexpr int half = 1024;
+  return fmt::format("CT_LAUNCH_BOUNDS({}, {}) ", threads, std::max(1, half / threads));
+}
+
 std::string Emitter::launch_bounds() const {
+  if (kernel_.family == Family::contract) return fmt::format("CT_LAUNCH_BOUNDS({}) ", schedule_.threads);
   if (!is_in_packs()) return "";
   // Bodies that are limited by memory need half of the threads of a multiprocessor, and so do reductions, which wait
   // for each other; long elementwise bodies may need the registers.
-  constexpr int half = 1024;
   const bool is_short = schedule_.is_short || kernel_.family != Family::pointwise;
-  const int blocks = is_short ? std::max(1, half / schedule_.threads) : 1;
-  return fmt::format("CT_LAUNCH_BOUNDS({}, {}) ", schedule_.threads, blocks);
+  return is_short ? memory_bounds(schedule_.threads) : fmt::format("CT_LAUNCH_BOUNDS({}, 1) ", schedule_.threads);
 }
 
 std::string Emitter::entries(const std::string& name) const {
@@ -179,8 +186,8 @@ Text emit(const Part& part, Target target) {
 }
 
 Functor emit_functor(const Analysis& analysis, const Variant& variant, const Schedule& schedule, Target target,
-                     bool in_grid) {
-  return Emitter(analysis, variant, schedule, target, in_grid).functor();
+                     bool in_loop) {
+  return Emitter(analysis, variant, schedule, target, in_loop).functor();
 }
 
 std::string prelude(Target target, bool simulator) {
@@ -207,7 +214,8 @@ std::string prelude(Target target, bool simulator) {
                                               "loop.cuh",
                                               "contract.cuh",
                                               "row_packs.cuh",
-                                              "column_packs.cuh"};
+                                              "column_packs.cuh",
+                                              "inner_outer.cuh"};
   std::string text;
   const auto add = [&](std::string_view path) { text += fmt::format("{}\n", embedded_file(path)); };
   add(target == Target::cpu ? "cpu/device_cpu.hpp"

@@ -1,5 +1,6 @@
 // The emitter: turns a kernel and a variant into text. The functor is the same for every device; the template around it
-// differs. Several pointwise kernels can become one text for one launch; equal kernels share a functor.
+// differs. Several pointwise kernels can become one text for one launch, and on a GPU several reductions of whole
+// arrays; equal kernels share a functor.
 //
 // Names in the generated text: `pA` is the pointer of access A, `sA_M` its stride along merged axis M, `nM` the size of
 // that axis and `iM` the index along it; `eK` is a size that the kernel uses as a number, `rS` the result of reduction
@@ -9,6 +10,7 @@
 #include "codegen/schedule.hpp"
 #include "codegen/variant.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -44,14 +46,18 @@ struct Parameter {
     parts_divisor,  // a word of the divisor by it
     bands,          // of a kernel with tiles for a GPU: tiles along the tile axis
     bands_divisor,  // a word of the divisor by it
-    counters,       // of finished parts, one for each block of points
+    counters,       // of finished parts, one for each block of points; of an epilogue: of finished reductions
+    // Of contractions for a GPU:
+    side_divisor,        // a word of the divisor by the points of a side (kernel::Side in `index`)
+    side_tiles_divisor,  // a word of the divisor by its tiles
     // Of loops:
-    matrix,  // a number of a product (MatrixNumber)
-    motion,  // a word of the motion of an access's pointer
-    loop,    // a number of the loop itself (LoopNumber)
+    matrix,          // a number of a product (MatrixNumber)
+    matrix_divisor,  // a word of the divisor by its columns, for a GPU
+    motion,          // a word of the motion of an access's pointer
+    loop,            // a number of the loop itself (LoopNumber)
   };
   Kind kind;
-  std::size_t access = 0;  // pointer, stride, motion; divisor: the word
+  std::size_t access = 0;  // pointer, stride, motion; divisors: the word
   std::size_t index = 0;   // size, divisor: the merged axis; stride: the position in Launch::strides[access]; extent:
                            // its number; kinds of loops: the position in the struct of numbers
   std::size_t part = 0;    // the kernel that it belongs to, if the text has several
@@ -83,10 +89,27 @@ std::size_t split_state_bytes(const Analysis& analysis);
 /// the user's mistake.
 bool has_user_text(std::string_view code);
 /// One text for several pointwise kernels without checks. Its items are tiles: of `group_tile` points on a CPU, those
-/// of the parts' schedules on a GPU. All schedules have the same number of threads.
+/// of the parts' schedules on a GPU. All schedules have the same number of threads. On a GPU, also for several split
+/// kernels in packs, whose parts are the items, and epilogues after them.
 Text emit_group(std::span<const Part> parts, Target target);
+/// Whether a kernel of a launch whose first kernel has that family runs after the others, in their last block: that of
+/// one point after split kernels.
+bool is_epilogue(kernel::Family first, kernel::Family own);
 /// The name of such a launch, whatever the schedules are.
 std::string group_name(std::span<const Part> parts);
+
+/// Of a row and a column kernel in one launch (inner_outer.hpp): the operands that are read once for both.
+struct SharedOperands {
+  static constexpr std::size_t own = SIZE_MAX;
+  std::vector<std::size_t>
+      given;                  // per access of the column kernel: that of the row kernel to the same elements, or `own`
+  std::vector<bool> skipped;  // per access of the row kernel: a store whose values the column kernel alone needs
+  bool operator==(const SharedOperands&) const = default;
+};
+/// One text for both on a GPU. Its items are blocks.
+Text emit_inner_outer(const Part& rows, const Part& columns, const SharedOperands& shared);
+/// The name of such a launch, whatever the schedules are.
+std::string inner_outer_name(const Part& rows, const Part& columns);
 
 /// The motion of a pointer in a loop: how its address depends on the share and on the step.
 enum class Motion : std::uint8_t {
@@ -111,6 +134,8 @@ struct LoopParts {
   /// Whether all blocks of a cooperative launch work on each part, with grid barriers between parts. Only then a part
   /// may be a split kernel.
   bool of_grid = false;
+  /// Of a text for a GPU: narrow or wide, for all parts.
+  IndexWidth index = IndexWidth::wide;
   /// The dtype of the condition that ends the loop, if there is one.
   std::optional<DType> condition;
   /// Whether threads wait after they have read the condition: the next step may write it before its first barrier.

@@ -65,8 +65,11 @@ void Emitter::emit_contract() {
   line(fmt::format("typedef {} Value;", type));
   const auto counts = [&](std::string_view name, const std::vector<std::size_t>& axes) {
     std::string total;
-    for (const std::size_t m : axes) total += fmt::format("{}p.n{}", total.empty() ? "" : " * ", m);
-    line(fmt::format("CT_MEMBER ct::index {}() const {{ return {}; }}", name, total.empty() ? "1" : total));
+    for (const std::size_t m : axes) {
+      const std::string size = fmt::format(fmt::runtime(target_ == Target::cuda ? "Base(p.n{})" : "p.n{}"), m);
+      total += (total.empty() ? "" : " * ") + size;
+    }
+    line(fmt::format("CT_MEMBER {} {}() const {{ return {}; }}", position_type(), name, total.empty() ? "1" : total));
   };
   counts("batches", batch);
   counts("rows", rows);
@@ -107,8 +110,11 @@ void Emitter::emit_contract() {
     line("}");
     return;
   }
+  line(fmt::format("static constexpr int threads = {};", schedule_.threads));
+  for (const std::string_view divisor : {"by_rows", "by_columns", "by_row_tiles", "by_column_tiles"})
+    line(fmt::format("CT_MEMBER ct::Divisor<Base> {0}() const {{ return p.{0}; }}", divisor));
   const auto one = [&](std::string_view name, NodeId factor, const std::vector<std::size_t>& lines) {
-    line(fmt::format("CT_MEMBER Value {}(ct::index batch, ct::index line, ct::index k) const {{", name));
+    line(fmt::format("CT_MEMBER Value {}(Base batch, Base line, Base k) const {{", name));
     block([&] {
       split_batch(batch);
       split_index("line", lines);
@@ -120,7 +126,7 @@ void Emitter::emit_contract() {
   };
   one("left", contraction.left, rows);
   one("right", contraction.right, columns);
-  line("CT_MEMBER void finish(ct::index batch, ct::index row, ct::index column, Value r0) const {");
+  line("CT_MEMBER void finish(Base batch, Base row, Base column, Value r0) const {");
   block([&] {
     split_batch(batch);
     split_index("row", rows);

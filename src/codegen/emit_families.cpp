@@ -100,7 +100,7 @@ void Emitter::emit_pointwise() {
 
 void Emitter::emit_row() {
   line("template <class Team>");
-  line("CT_MEMBER void point(const Team& team, ct::index position) const {");
+  line(fmt::format("CT_MEMBER void point(const Team& team, {} position) const {{", position_type()));
   block([&] {
     if (variant_.parallel.empty()) line("(void)position;");
     split_index("position", 0, variant_.parallel.size());
@@ -139,11 +139,18 @@ void Emitter::emit_row() {
 
 void Emitter::emit_column() {
   const std::size_t fast = variant_.parallel.size() - 1;
-  line(fmt::format("CT_MEMBER ct::index width() const {{ return p.n{}; }}", fast));
+  if (target_ == Target::cuda)
+    row_of_point();
+  else
+    line(fmt::format("CT_MEMBER ct::index width() const {{ return p.n{}; }}", fast));
   line("template <class Team>");
-  line(fmt::format("CT_MEMBER void tile(const Team& team, ct::index{}, ct::index first) const {{",
+  line(fmt::format("CT_MEMBER void tile(const Team& team, {0}{1}, {0} first) const {{", position_type(),
                    fast > 0 ? " row" : ""));
-  const std::string point = fmt::format("const ct::index i{} = first + t;", fast);
+  const auto declare_point = [&] {
+    if (target_ == Target::cpu) return line(fmt::format("const ct::index i{} = first + t;", fast));
+    line(fmt::format("const Base i{} = first + Base(t);", fast));
+    declare_numbers({fast});
+  };
   block([&] {
     split_index("row", 0, fast);
     line(fmt::format("const ct::index length = {};", product(variant_.parallel.size(), variant_.inner.size())));
@@ -153,7 +160,7 @@ void Emitter::emit_column() {
       line(fmt::format("const auto r{} = team.template reduce<{}>(length, [&](ct::index t, ct::index k) CT_INLINE {{",
                        s, combiner(kernel_.stages[s])));
       block([&] {
-        line(point);
+        declare_point();
         line("(void)t;");
         inner_index();
         declare({kernel_.stages[s].value}, false);
@@ -166,7 +173,7 @@ void Emitter::emit_column() {
       declare(targets_of(true), true);
       line("team.each(length, [&](ct::index t, ct::index k) CT_INLINE {");
       block([&] {
-        line(point);
+        declare_point();
         inner_index();
         stores_and_checks(true);
       });
@@ -175,7 +182,7 @@ void Emitter::emit_column() {
     if (any_by_element(false)) {
       line("team.points_do([&](ct::index t) CT_INLINE {");
       block([&] {
-        line(point);
+        declare_point();
         stores_and_checks(false);
       });
       line("});");
@@ -192,7 +199,7 @@ std::string Emitter::parts_of(std::size_t s) const {
 void Emitter::emit_split() {
   line(fmt::format("CT_MEMBER ct::index length() const {{ return {}; }}", product(0, axes_.size())));
   line(fmt::format("CT_MEMBER ct::index parts() const {{ return (length() + {0} - 1) / {0}; }}",
-                   in_grid_ ? "ct::block_elements" : "ct::part_elements"));
+                   in_loop_ ? "ct::block_elements" : "ct::part_elements"));
   line("template <class Team>");
   line("CT_MEMBER void part(const Team& team, ct::index part, ct::index first, ct::index count) const {");
   block([&] {

@@ -7,6 +7,7 @@
 #include "base/hash.hpp"
 #include "base/index.hpp"
 #include "base/stage.hpp"
+#include "codegen/division.hpp"
 #include "codegen/functor.hpp"
 #include "codegen/spelling.hpp"
 
@@ -17,7 +18,7 @@ constexpr std::size_t motion_words = 4, matrix_words = 8;
 
 class LoopEmitter {
  public:
-  LoopEmitter(const LoopParts& loop, Target target) : loop_(loop), target_(target) {}
+  LoopEmitter(const LoopParts& loop, Target target) : loop_(loop), target_(target) { schedule_.index = loop.index; }
 
   Text run() {
     for (std::size_t i = 0; i < loop_.parts.size(); ++i) add_part(i);
@@ -76,13 +77,21 @@ class LoopEmitter {
     };
     std::string shown;
     if (part.analysis == nullptr) {
-      shown = fmt::format("typedef ct::MatrixProduct<{}> Params;\n", stored_type(part.dtype));
+      const std::string_view index = target_ == Target::cpu                  ? ""
+                                     : schedule_.index == IndexWidth::narrow ? ", int"
+                                                                             : ", ct::index";
+      shown = fmt::format("typedef ct::MatrixProduct<{}{}> Params;\n", stored_type(part.dtype), index);
       hashed_ += shown;
       for (std::size_t access = 0; access < 3; ++access) add({.kind = Parameter::Kind::pointer, .access = access});
       for (std::size_t which = 0; which < matrix_words; ++which) add({.kind = Parameter::Kind::matrix, .index = which});
-      if (target_ == Target::cpu) add({.kind = Parameter::Kind::workspace});
+      if (target_ == Target::cpu) {
+        add({.kind = Parameter::Kind::workspace});
+      } else {
+        for (std::size_t word = 0; word < divisor_words(schedule_.index); ++word)
+          add({.kind = Parameter::Kind::matrix_divisor, .access = word});
+      }
     } else {
-      const Functor functor = emit_functor(*part.analysis, *part.variant, Schedule(), target_, loop_.of_grid);
+      const Functor functor = emit_functor(*part.analysis, *part.variant, schedule_, target_, true);
       shown = functor.shown;
       hashed_ += functor.code;
       for (const Parameter& parameter : functor.parameters) add(parameter);
@@ -209,6 +218,7 @@ class LoopEmitter {
 
   const LoopParts& loop_;
   Target target_;
+  Schedule schedule_;  // of which parts have the width of indices
   Text text_;
   std::string hashed_, functors_, members_;
   bool in_table_ = false;

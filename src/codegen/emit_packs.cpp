@@ -6,16 +6,23 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/index.hpp"
 #include "codegen/emitter.hpp"
 #include "codegen/schedule_tiles.hpp"
 #include "codegen/spelling.hpp"
 
 namespace croton::codegen {
+namespace {
+
+constexpr std::size_t sides = base::ordinal(kernel::Side::inner) + 1;
+
+}  // namespace
 
 bool Emitter::is_fetched(std::size_t a) const {
   if (analysis_.accesses[a].written || !has_line(a) || is_staged(a)) return false;
+  const bool needs_move = (kernel_.family == Family::column && !in_each_row_) || is_folded();
+  if (needs_move) return moves_inside(a) && !analysis_.is_conditional(a);
   if (is_row_of_packs() && along_line(a) == StrideClass::none) return false;  // once for each row
-  if (kernel_.family == Family::column && !moves_inside(a)) return false;
   return !analysis_.is_conditional(a);
 }
 
@@ -27,6 +34,7 @@ bool Emitter::moves_inside(std::size_t a) const {
 }
 
 bool Emitter::is_fixed(std::size_t a) const {
+  if (in_each_row_) return false;
   return kernel_.family == Family::column && !analysis_.accesses[a].written && has_line(a) && !moves_inside(a) &&
          along_line(a) != StrideClass::none && !analysis_.is_conditional(a);
 }
@@ -38,8 +46,15 @@ std::vector<std::size_t> Emitter::divided_axes() const {
     if (!axes.empty()) axes.erase(axes.begin());
     return axes;
   }
-  for (std::size_t m = 1; m < axes_.size(); ++m) {
-    if (m < fast_axis() || m > fast_axis() + 1) axes.push_back(m);
+  const bool in_tiles = is_in_packs() && !in_loop_ && !is_folded();
+  const auto side = [&](std::size_t m) { return analysis_.contraction->side[axes_[m]->axes[0]]; };
+  std::vector<bool> has_outermost(sides, false);
+  for (std::size_t m = 0; m < axes_.size(); ++m) {
+    // Inner axes, or a side of a contraction.
+    const std::size_t kind = kernel_.family == Family::contract ? base::ordinal(side(m)) : m < variant_.parallel.size();
+    const bool is_outermost = !has_outermost[kind];
+    has_outermost[kind] = true;
+    if (!is_outermost && !(in_tiles && m == fast_axis()) && !constant_size(m)) axes.push_back(m);
   }
   return axes;
 }
@@ -57,6 +72,9 @@ void Emitter::divide_position(std::string position, const std::vector<std::size_
     const std::size_t m = axes[k];
     if (k == 0) {
       line(fmt::format("const Base i{} = {};", m, position));
+    } else if (const auto size = constant_size(m)) {
+      line(fmt::format("const Base q{0} = {1} / {2}, i{0} = {1} - q{0} * {2};", m, position, *size));
+      position = fmt::format("q{}", m);
     } else {
       line(fmt::format("const Base q{0} = p.d{0}.divide({1}), i{0} = {1} - q{0} * Base(p.n{0});", m, position));
       position = fmt::format("q{}", m);
@@ -68,10 +86,8 @@ void Emitter::inner_position(const std::string& position) {
   std::vector<std::size_t> axes(variant_.inner.size());
   std::iota(axes.begin(), axes.end(), variant_.parallel.size());
   divide_position(position, axes);
-  for (const std::size_t m : axes) {
-    line(fmt::format("(void)i{};", m));
-    if (analysis_.explicit_axes[axes_[m]->axes[0]]) line(fmt::format("const ct::index at{0} = i{0};", m));
-  }
+  for (const std::size_t m : axes) line(fmt::format("(void)i{};", m));
+  declare_numbers(axes);
 }
 
 std::string Emitter::pack_address(std::size_t a) const {
@@ -109,7 +125,7 @@ void Emitter::emit_packs() {
 }
 
 void Emitter::position_types(std::string_view base, std::string_view offset) {
-  line(fmt::format("typedef {} Base;", schedule_.index == IndexWidth::narrow ? "int" : "ct::index"), base);
+  line(fmt::format("typedef {} Base;", base_type()), base);
   line(fmt::format("typedef {} Offset;", schedule_.index == IndexWidth::wide ? "ct::index" : "int"), offset);
 }
 
@@ -131,6 +147,11 @@ std::vector<std::size_t> Emitter::fetched() const {
 void Emitter::pack_constants() {
   const bool flat = axes_.size() <= 1;
   position_types("of positions", "from the first element of a line");
+  if (in_loop_) {
+    line(fmt::format("static constexpr int vector = {};", schedule_.vector));
+    row_of_point();
+    return;
+  }
   line(fmt::format("static constexpr int threads = {}, across = {}, vector = {}, items = {};", schedule_.threads,
                    schedule_.across, schedule_.vector, schedule_.items));
   line(fmt::format("static constexpr bool flat = {}, down = {}, is_short = {};", flat, schedule_.down,
@@ -141,6 +162,14 @@ void Emitter::pack_constants() {
   if (flat) return;
   line("CT_MEMBER Base tiles_of_line() const { return Base(p.tiles); }");
   line("CT_MEMBER Base band(Base tile) const { return p.by_tiles.divide(tile); }");
+}
+
+void Emitter::row_of_point() {
+  const std::size_t fast = fast_axis();
+  line(fmt::format("CT_MEMBER Base width() const {{ return {}; }}",
+                   axes_.empty() ? "1" : fmt::format("Base(p.n{})", fast)));
+  line(fast == 0 ? "CT_MEMBER Base row_of(Base) const { return 0; }"
+                 : fmt::format("CT_MEMBER Base row_of(Base point) const {{ return p.d{}.divide(point); }}", fast));
 }
 
 void Emitter::line_index() {
@@ -244,7 +273,11 @@ void Emitter::pack_elements(bool elements) {
     if (by_element(kernel_.stores[s]) == elements && has_line(a) && along_line(a) == StrideClass::unit)
       packed.push_back(a);
   }
-  for (const std::size_t a : packed) line(fmt::format("ct::Pack<{}, vector> o{};", stored_type(dtype_of(a)), a));
+  for (const std::size_t a : packed) {
+    // All elements of a pack are rounded, those beyond the end too.
+    const DType dtype = dtype_of(a);
+    line(fmt::format("ct::Pack<{}, vector> o{}{};", value_type(dtype), a, compute_dtype(dtype) != dtype ? "{}" : ""));
+  }
   line("#pragma unroll");
   line("for (int e = 0; e < vector; ++e) {");
   block([&] {
@@ -253,8 +286,19 @@ void Emitter::pack_elements(bool elements) {
     stores_and_checks(elements);
   });
   line("}");
+  for (const std::size_t a : packed) {
+    if (stored_pack(a).front() == 'h')
+      line(fmt::format("const ct::Pack<{0}, vector> h{1} = ct::rounded<{0}>(o{1});", stored_type(dtype_of(a)), a));
+  }
   const std::string_view how = !is_aligned() ? "scatter_pack" : is_row_of_packs() ? "store_pack<whole>" : "store_pack";
-  for (const std::size_t a : packed) line(fmt::format("ct::{}({} + column, o{}, left);", how, pack_address(a), a));
+  for (const std::size_t a : packed) {
+    if (!is_skipped(a)) line(fmt::format("ct::{}({} + column, {}, left);", how, pack_address(a), stored_pack(a)));
+  }
+}
+
+std::string Emitter::stored_pack(std::size_t a) const {
+  const DType dtype = dtype_of(a);
+  return fmt::format("{}{}", compute_dtype(dtype) != dtype ? "h" : "o", a);
 }
 
 }  // namespace croton::codegen

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "codegen/emitter.hpp"
 #include "codegen/spelling.hpp"
@@ -36,9 +37,13 @@ void Emitter::row_pack_constants() {
   line(fmt::format("static constexpr int most_blocks = {};", schedule_.row_blocks), "of the tree, in a row");
   line(fmt::format("static constexpr bool held = {}, staged = {}, whole = {}, full = {}, is_short = {};",
                    schedule_.held > 0, schedule_.staged > 0, schedule_.whole, schedule_.full, schedule_.is_short));
-  line(fmt::format("CT_MEMBER {0} length() const {{ return {0}(p.n{1}); }}",
-                   kernel_.family == Family::row ? "Offset" : "Base", axes_.size() - 1));
-  pack_line();
+  line(fmt::format("CT_MEMBER {0} length() const {{ return {0}({1}); }}",
+                   kernel_.family == Family::row ? "Offset" : "Base",
+                   is_folded() ? product(0, axes_.size()) : fmt::format("p.n{}", axes_.size() - 1)));
+  if (is_folded())
+    folded_line();
+  else
+    pack_line();
   std::vector<std::size_t> held, staged, others;
   for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
     if (is_fetched(a)) (is_held(a) ? held : is_staged_row(a) ? staged : others).push_back(a);
@@ -51,7 +56,10 @@ void Emitter::row_pack_constants() {
   };
   add("Held", "hold", held);
   add("Staged", "stage", staged);
-  pack_inputs("Inputs", "fetch", others);
+  if (is_folded())
+    folded_inputs(others);
+  else
+    pack_inputs("Inputs", "fetch", others);
 }
 
 void Emitter::emit_row_packs() {
@@ -68,8 +76,9 @@ void Emitter::emit_row_packs() {
     }
     line("};");
   }
-  line("template <class Team>");
-  line("CT_MEMBER void point(const Team& team, const Line& line) const {");
+  line(shared_ != nullptr ? "template <class Team, class Columns>" : "template <class Team>");
+  line(fmt::format("CT_MEMBER void point(const Team& team, const Line& line{}) const {{",
+                   shared_ != nullptr ? ", const Columns& columns" : ""));
   block([&] {
     line("(void)line;");
     line_positions();
@@ -80,13 +89,14 @@ void Emitter::emit_row_packs() {
       for (const NodeId id : kept[g]) names_[id] = fmt::format("kept.k{}[e]", id);
     }
     available_stages_ = kernel_.stages.size();
-    if (any_by_element(true)) {
+    if (any_by_element(true) || shared_ != nullptr) {
       declare(targets_of(true), true);
       line("team.each([&](const Held& held, const Staged& staged, const Inputs& in, const Kept& kept, Offset column,");
       line("              int left) CT_INLINE {");
       block([&] {
         line("(void)held, (void)staged, (void)in, (void)kept;");
-        pack_elements(true);
+        if (any_by_element(true)) pack_elements(true);
+        if (shared_ != nullptr) give_to_columns();
       });
       line("});");
     }
@@ -114,6 +124,69 @@ void Emitter::row_pack_stage(const StageGroup& group, const std::vector<NodeId>&
     line(fmt::format("return {};", values(group)));
   });
   line("});");
+}
+
+/// Lines of folded elements are not on memory's lines: each pack has its own address.
+void Emitter::folded_line() {
+  std::string pointers;
+  line("struct Line {");
+  block([&] {
+    for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
+      if (!has_line(a)) continue;
+      line(fmt::format("{}{}* q{};", analysis_.accesses[a].written ? "" : "const ", stored_type(dtype_of(a)), a));
+      pointers += fmt::format("p.p{}, ", a);
+    }
+    line("Base first;");
+  });
+  line("};");
+  line(fmt::format("CT_MEMBER Line line(Base, Base first) const {{ return Line{{{}first}}; }}", pointers));
+}
+
+void Emitter::folded_inputs(const std::vector<std::size_t>& accesses) {
+  std::vector<std::size_t> axes(axes_.size());
+  std::iota(axes.begin(), axes.end(), std::size_t{0});
+  line("struct Inputs {");
+  for (const std::size_t a : accesses) {
+    line(fmt::format(fmt::runtime(is_one_for_pack(a) ? "  {} l{};" : "  ct::Pack<{}, vector> l{};"),
+                     stored_type(dtype_of(a)), a));
+  }
+  line("};");
+  line("CT_MEMBER Inputs fetch(const Line& line, Offset column, int left) const {");
+  block([&] {
+    line("(void)line, (void)column, (void)left;");
+    line("Inputs in;");
+    if (!schedule_.whole) {  // a pack may reach over the end of a line
+      line("#pragma unroll");
+      line("for (int e = 0; e < vector; ++e) {");
+      line("  if (e >= left) break;");
+    }
+    // Packs beyond the end are not loaded, and need no address.
+    line(schedule_.whole ? "const Base at = left > 0 ? line.first + Base(column) : Base(0);"
+                         : "const Base at = line.first + Base(column) + Base(e);");
+    divide_position("at", axes);
+    for (const std::size_t m : axes) line(fmt::format("(void)i{};", m));
+    for (const std::size_t a : accesses) {
+      std::string from = fmt::format("line.q{}", a);
+      for (const std::size_t m : axes) {
+        if (variant_.strides[a][m] == StrideClass::none) continue;
+        from += fmt::format(" + i{}", m);
+        if (variant_.strides[a][m] == StrideClass::any) from += fmt::format(" * Base(p.s{}_{})", stride_owner(a), m);
+      }
+      line(schedule_.whole ? fmt::format("in.l{} = {};", a, folded_load(a, from))
+                           : fmt::format("in.l{}[e] = {};", a, element_of(from, "0")));
+    }
+    if (!schedule_.whole) line("}");
+    line("return in;");
+  });
+  line("}");
+}
+
+std::string Emitter::folded_load(std::size_t a, const std::string& from) const {
+  if (is_one_for_pack(a)) return fmt::format("left > 0 ? {} : {}{{}}", element_of(from, "0"), stored_type(dtype_of(a)));
+  if (along_line(a) == StrideClass::any)
+    return fmt::format("ct::gather_pack<vector>({}, Offset(p.s{}_{}), left)", from, stride_owner(a), fast_axis());
+  if (is_aligned()) return fmt::format("ct::load_pack<vector, whole>({}, left)", from);
+  return fmt::format("ct::gather_pack<vector>({}, Offset(1), left)", from);
 }
 
 void Emitter::emit_split_packs() {

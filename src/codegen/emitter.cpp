@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "base/source_place.hpp"
 #include "codegen/division.hpp"
 #include "codegen/schedule_row.hpp"
@@ -17,14 +18,14 @@ using expr::Core;
 using kernel::Family;
 
 Emitter::Emitter(const Analysis& analysis, const Variant& variant, const Schedule& schedule, Target target,
-                 bool in_grid)
+                 bool in_loop)
     : analysis_(analysis),
       kernel_(analysis.kernel),
       body_(analysis.kernel.body),
       variant_(variant),
       schedule_(schedule),
       target_(target),
-      in_grid_(in_grid) {
+      in_loop_(in_loop) {
   for (const MergedAxis& axis : variant.parallel) axes_.push_back(&axis);
   for (const MergedAxis& axis : variant.inner) axes_.push_back(&axis);
   find_point_level();
@@ -61,10 +62,7 @@ std::string Emitter::support_text() const {
 
 void Emitter::parameters() {
   struct_ = "struct Params {\n";
-  const auto add = [&](Parameter parameter, const std::string& declaration) {
-    parameters_.push_back(parameter);
-    struct_ += "  " + declaration + ";\n";
-  };
+  const auto add = [&](Parameter parameter, const std::string& declaration) { add_parameter(parameter, declaration); };
   for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
     const Access& access = analysis_.accesses[a];
     add({Parameter::Kind::pointer, a, 0},
@@ -85,28 +83,9 @@ void Emitter::parameters() {
       add({Parameter::Kind::stride, a, m}, fmt::format("ct::index s{}_{}", a, m));
     }
   }
-  if (is_in_packs()) {
-    const std::string_view base = schedule_.index == IndexWidth::narrow ? "int" : "ct::index";
-    const auto add_divisor = [&](Parameter::Kind kind, std::size_t m, const std::string& name) {
-      for (std::size_t word = 0; word < divisor_words(schedule_.index); ++word)
-        parameters_.push_back({.kind = kind, .access = word, .index = m});
-      struct_ += fmt::format("  ct::Divisor<{}> {};\n", base, name);
-    };
+  if (target_ == Target::cuda) {
     for (const std::size_t m : divided_axes()) add_divisor(Parameter::Kind::divisor, m, fmt::format("d{}", m));
-    if (!is_row_of_packs() && axes_.size() > 1) {
-      if (!variant_.tiled()) add({.kind = Parameter::Kind::lines}, "ct::index lines");
-      add({.kind = Parameter::Kind::tiles_of_line}, "ct::index tiles");
-      add_divisor(Parameter::Kind::tiles_divisor, 0, "by_tiles");
-    }
-    if (variant_.tiled() && axes_.size() > 2) {
-      add({.kind = Parameter::Kind::bands}, "ct::index bands");
-      add_divisor(Parameter::Kind::bands_divisor, 0, "by_bands");
-    }
-    if (in_parts()) {
-      add({.kind = Parameter::Kind::parts}, "ct::index parts");
-      if (is_column_of_packs()) add_divisor(Parameter::Kind::parts_divisor, 0, "by_parts");
-      add({.kind = Parameter::Kind::counters}, "unsigned int* counters");
-    }
+    add_template_divisors();
   }
   for (std::size_t k = 0; k < kernel_.extents; ++k) {
     if (analysis_.explicit_extents[k]) add({Parameter::Kind::extent, 0, k}, fmt::format("ct::index e{}", k));
@@ -115,9 +94,47 @@ void Emitter::parameters() {
   code_ += struct_;
 }
 
+void Emitter::add_parameter(Parameter parameter, const std::string& declaration) {
+  parameters_.push_back(parameter);
+  struct_ += "  " + declaration + ";\n";
+}
+
+void Emitter::add_divisor(Parameter::Kind kind, std::size_t index, const std::string& name) {
+  for (std::size_t word = 0; word < divisor_words(schedule_.index); ++word)
+    parameters_.push_back({.kind = kind, .access = word, .index = index});
+  struct_ += fmt::format("  ct::Divisor<{}> {};\n", base_type(), name);
+}
+
+void Emitter::add_template_divisors() {
+  using Kind = Parameter::Kind;
+  if (kernel_.family == Family::contract) {
+    for (const auto& [side, name] :
+         {std::pair(kernel::Side::rows, "row"), std::pair(kernel::Side::columns, "column")}) {
+      add_divisor(Kind::side_divisor, base::ordinal(side), fmt::format("by_{}s", name));
+      add_divisor(Kind::side_tiles_divisor, base::ordinal(side), fmt::format("by_{}_tiles", name));
+    }
+  }
+  if (is_by_element() || in_loop_) return;
+  if (!is_row_of_packs() && axes_.size() > 1 && schedule_.rows == 0) {
+    if (!variant_.tiled()) add_parameter({.kind = Kind::lines}, "ct::index lines");
+    add_parameter({.kind = Kind::tiles_of_line}, "ct::index tiles");
+    add_divisor(Kind::tiles_divisor, 0, "by_tiles");
+  }
+  if (variant_.tiled() && axes_.size() > 2) {
+    add_parameter({.kind = Kind::bands}, "ct::index bands");
+    add_divisor(Kind::bands_divisor, 0, "by_bands");
+  }
+  if (in_parts()) {
+    add_parameter({.kind = Kind::parts}, "ct::index parts");
+    if (is_column_of_packs() && schedule_.rows == 0) add_divisor(Kind::parts_divisor, 0, "by_parts");
+    add_parameter({.kind = Kind::counters}, "unsigned int* counters");
+  }
+}
+
 std::string Emitter::axis_name(std::size_t k) const {
   for (std::size_t m = 0; m < axes_.size(); ++m) {
-    if (axes_[m]->axes.size() == 1 && axes_[m]->axes[0] == k) return fmt::format("{}{}", is_in_packs() ? "at" : "i", m);
+    if (axes_[m]->axes.size() == 1 && axes_[m]->axes[0] == k)
+      return fmt::format("{}{}", target_ == Target::cuda ? "at" : "i", m);
   }
   throw InternalError("a merged axis is used as a number");
 }
@@ -165,7 +182,8 @@ std::string Emitter::address(std::size_t a) {
           add(fmt::format("i{}", m));
           break;
         case StrideClass::any:
-          add(fmt::format("i{} * p.s{}_{}", m, stride_owner(a), m));
+          add(fmt::format(fmt::runtime(target_ == Target::cuda ? "i{} * Base(p.s{}_{})" : "i{} * p.s{}_{}"), m,
+                          stride_owner(a), m));
           break;
       }
     }
@@ -219,7 +237,7 @@ std::string Emitter::expression(NodeId id) {
                                    : is_held(a)       ? "held"
                                    : is_staged_row(a) ? "staged"
                                                       : "in",
-                                   a, along_line(a) == StrideClass::none ? "" : "[e]"));
+                                   a, is_one_for_pack(a) ? "" : "[e]"));
   }
   if (op.is(Core::load_if)) {
     return fmt::format("{} ? {} : {}(0)", operand(inputs[0]), read(analysis_.load_access.at(id)),
@@ -227,10 +245,10 @@ std::string Emitter::expression(NodeId id) {
   }
   if (op.is(Core::cast)) {
     const DType to = body_.type(id).dtype;
-    std::string value = converted(inputs[0], to);
-    // A cast to a 16-bit type rounds here; other results of 16 bits are rounded when they are stored.
-    if (compute_dtype(to) != to) return fmt::format("ct::to_float(ct::from_float<{}>({}))", stored_type(to), value);
-    return value;
+    // A cast to a 16-bit type rounds here, once; other results of 16 bits are rounded when they are stored.
+    if (compute_dtype(to) != to)
+      return fmt::format("ct::to_float(ct::cast<{}>({}))", stored_type(to), operand(inputs[0]));
+    return converted(inputs[0], to);
   }
   std::vector<DType> dtypes;
   for (const NodeId input : inputs) dtypes.push_back(body_.type(input).dtype);
@@ -310,15 +328,25 @@ void Emitter::declare(const std::vector<NodeId>& targets, bool only_point_level)
 void Emitter::store(std::size_t s) {
   const std::size_t access = analysis_.store_access(s);
   const DType dtype = dtype_of(access);
-  std::string value = operand(kernel_.stores[s].value);
-  if (compute_dtype(dtype) != dtype) value = fmt::format("ct::from_float<{}>({})", stored_type(dtype), value);
+  std::string value = operand(stored(kernel_.stores[s]));
   const bool packed = is_in_packs() && has_line(access) && along_line(access) == StrideClass::unit;
+  // Packs are rounded when they are complete.
+  if (compute_dtype(dtype) != dtype && !packed)
+    value = fmt::format("ct::from_float<{}>({})", stored_type(dtype), value);
   line(fmt::format("{} = {};", packed ? fmt::format("o{}[e]", access) : address(access), value));
+}
+
+// A cast of a float32 to a 16-bit type is left to the store, which rounds, unless others need the result of the cast.
+NodeId Emitter::stored(const kernel::Store& store) const {
+  if (!body_.op(store.value).is(Core::cast) || names_.contains(store.value)) return store.value;
+  const NodeId from = body_.input(store.value, 0);
+  const DType to = body_.type(store.value).dtype;
+  return compute_dtype(to) != to && compute_dtype(body_.type(from).dtype) == DType::float32 ? from : store.value;
 }
 
 std::vector<NodeId> Emitter::store_targets(std::size_t s) const {
   const kernel::Store& store = kernel_.stores[s];
-  std::vector<NodeId> targets{store.value};
+  std::vector<NodeId> targets{stored(store)};
   if (!analysis_.accesses[analysis_.store_access(s)].affine)
     targets.insert(targets.end(), store.index.begin(), store.index.end());
   return targets;
@@ -380,7 +408,7 @@ std::vector<NodeId> Emitter::targets_of(bool elements) const {
     if (by_element(c) == elements) targets.insert(targets.end(), {c.condition, c.value});
   }
   for (const kernel::Store& s : kernel_.stores) {
-    if (by_element(s) == elements) targets.push_back(s.value);
+    if (by_element(s) == elements) targets.push_back(stored(s));
   }
   return targets;
 }
@@ -392,6 +420,11 @@ void Emitter::split_index(const std::string& position, std::size_t first, std::s
 }
 
 void Emitter::split_index(std::string position, const std::vector<std::size_t>& axes, std::string_view start) {
+  if (target_ == Target::cuda) {
+    divide_position(position, axes);
+    declare_numbers(axes);
+    return;
+  }
   for (std::size_t k = axes.size(); k-- > 0;) {
     const std::size_t m = axes[k];
     if (k == 0) {
@@ -414,14 +447,25 @@ std::string Emitter::combiner(const kernel::Stage& stage) const {
   return fmt::format("ct::{}<{}>", stage.op->reduce->combiner, value_type(body_.type(stage.value).dtype));
 }
 
-std::string Emitter::divisor(std::size_t m) const {
+void Emitter::declare_numbers(const std::vector<std::size_t>& axes) {
+  for (const std::size_t m : axes) {
+    if (analysis_.explicit_axes[axes_[m]->axes[0]]) line(fmt::format("const ct::index at{0} = i{0};", m));
+  }
+}
+
+std::optional<std::int64_t> Emitter::constant_size(std::size_t m) const {
   std::int64_t total = 1;
   for (const std::size_t axis : axes_[m]->axes) {
     const auto size = body_.known(kernel_.axes[axis].extent);
-    if (!size || m < variant_.parallel.size()) return fmt::format("p.n{}", m);
+    if (!size || m < variant_.parallel.size()) return std::nullopt;
     total *= *size;
   }
-  return total == 0 ? fmt::format("p.n{}", m) : fmt::format("ct::index({})", total);
+  return total == 0 ? std::nullopt : std::optional(total);
+}
+
+std::string Emitter::divisor(std::size_t m) const {
+  const auto size = constant_size(m);
+  return size ? fmt::format("{}({})", position_type(), *size) : fmt::format("p.n{}", m);
 }
 
 }  // namespace croton::codegen

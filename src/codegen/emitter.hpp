@@ -1,11 +1,12 @@
 // Emitter: writes the functor of a kernel, which is its struct of parameters and the struct Body that the template
 // of its family runs. The code for all families is in emitter.cpp, the loops of each family are in
 // emit_families.cpp and emit_contract.cpp, those in packs on a GPU in emit_packs.cpp, emit_tiles.cpp,
-// emit_row_packs.cpp and emit_column_packs.cpp.
+// emit_row_packs.cpp and emit_column_packs.cpp, those of row and column kernels in one launch in emit_inner_outer.cpp.
 #pragma once
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -21,7 +22,9 @@ using kernel::Family;
 class Emitter {
  public:
   Emitter(const Analysis& analysis, const Variant& variant, const Schedule& schedule, Target target,
-          bool in_grid = false);
+          bool in_loop = false);
+  /// Makes it the functor of one of two kernels in one launch.
+  void share(const SharedOperands& shared) { shared_ = &shared; }
   /// The text of struct Params and struct Body.
   Functor functor();
   /// The functor and the entries, after the lines of `comment`.
@@ -38,6 +41,10 @@ class Emitter {
 
   // ---- parameters ----
   void parameters();
+  /// Those that the template divides by, on a GPU.
+  void add_template_divisors();
+  void add_parameter(Parameter parameter, const std::string& declaration);
+  void add_divisor(Parameter::Kind kind, std::size_t index, const std::string& name);
 
   // ---- addresses and values ----
   /// The index variable of a kernel axis, which is not merged with others because it is used as a number.
@@ -76,6 +83,7 @@ class Emitter {
     names_ = outer;
   }
   void store(std::size_t s);
+  NodeId stored(const kernel::Store& store) const;
   std::vector<NodeId> store_targets(std::size_t s) const;
   static bool is_guard(const kernel::Check& c) { return c.message == kernel::guard_message; }
   bool guarded() const { return std::ranges::any_of(kernel_.checks, is_guard); }
@@ -91,15 +99,29 @@ class Emitter {
   // ---- index variables ----
   /// Declares i{first} ... i{first + count - 1}, computed from a C-order position.
   void split_index(const std::string& position, std::size_t first, std::size_t count);
-  /// The same for the given axes, declared as `start`M.
+  /// The same for the given axes, declared as `start`M on a CPU.
   void split_index(std::string position, const std::vector<std::size_t>& axes,
                    std::string_view start = "const ct::index i");
   std::string product(std::size_t first, std::size_t count) const;
   std::string combiner(const kernel::Stage& stage) const;
-  void inner_index() { split_index("k", variant_.parallel.size(), variant_.inner.size()); }
-  /// The size of a merged axis as a divisor of positions. Stated sizes of inner axes are constants, because a processor
-  /// divides by constants much faster.
+  void inner_index() {
+    split_index(target_ == Target::cpu ? "k" : "Base(k)", variant_.parallel.size(), variant_.inner.size());
+  }
+  /// The stated size of an inner axis, because a processor divides by constants much faster.
+  std::optional<std::int64_t> constant_size(std::size_t m) const;
+  /// The size of a merged axis as a divisor of positions.
   std::string divisor(std::size_t m) const;
+  /// The type of positions.
+  std::string_view base_type() const {
+    return target_ == Target::cuda && schedule_.index == IndexWidth::narrow ? "int" : "ct::index";
+  }
+  std::string_view position_type() const { return target_ == Target::cuda ? "Base" : "ct::index"; }
+  /// Whether it runs on a GPU without packs.
+  bool is_by_element() const { return target_ == Target::cuda && !is_in_packs(); }
+  /// Declares the indices of these axes that are used as numbers.
+  void declare_numbers(const std::vector<std::size_t>& axes);
+  /// On a GPU: the function that gives the line of a point, for templates that do without a tile for each block.
+  void row_of_point();
 
   // ---- families (emit_families.cpp) ----
   /// A value that the last stage computes and that the elements need again, such as the exponentials of a softmax.
@@ -158,11 +180,16 @@ class Emitter {
   void pack_use();
   /// The loop over the elements of a pack that computes and stores them. `elements`: as in stores_and_checks().
   void pack_elements(bool elements);
+  /// The pack that a store of pack_elements() stores: rounded, if it has 16 bits.
+  std::string stored_pack(std::size_t a) const;
   // ---- row kernels of a GPU in packs (emit_row_packs.cpp) ----
   /// The nodes whose values a reduction computes and that a later one, or the results, need: they stay in registers.
   std::vector<std::vector<NodeId>> kept_by_group(const std::vector<StageGroup>& groups) const;
   void emit_row_packs();
   void emit_split_packs();
+  void folded_line();
+  void folded_inputs(const std::vector<std::size_t>& accesses);
+  std::string folded_load(std::size_t a, const std::string& from) const;
   void row_pack_constants();
   void row_pack_stage(const StageGroup& group, const std::vector<NodeId>& kept);
   /// Whether a row's elements of the access stay in registers between the reductions.
@@ -175,12 +202,14 @@ class Emitter {
   }
   /// Also of a split kernel, whose parts are rows.
   bool is_row_of_packs() const {
-    const bool has_rows = kernel_.family == Family::row || (kernel_.family == Family::split && !in_grid_);
+    const bool has_rows = kernel_.family == Family::row || (kernel_.family == Family::split && !in_loop_);
     return target_ == Target::cuda && has_rows && schedule_.packs > 0;
   }
   /// Whether the reduction is cut into parts, which the last block joins.
   bool in_parts() const { return (is_row_of_packs() || is_column_of_packs()) && schedule_.part > 0; }
   bool is_split_of_packs() const { return kernel_.family == Family::split && is_row_of_packs(); }
+  /// The same with elements on several axes: positions are divided to get their indices.
+  bool is_folded() const { return is_split_of_packs() && axes_.size() > 1; }
   bool is_column_of_packs() const {
     return target_ == Target::cuda && kernel_.family == Family::column && schedule_.run > 0;
   }
@@ -189,17 +218,22 @@ class Emitter {
     const std::size_t count = kernel_.family == Family::column ? variant_.parallel.size() : axes_.size();
     return count == 0 ? 0 : count - 1;
   }
-  /// The axes whose index is a remainder of a position: all but the fast one and the outermost of each kind. With
-  /// tiles, those that no tile covers, but for the outermost.
+  /// The axes whose index is a remainder of a position, of sizes that are no constants: all but the outermost of each
+  /// kind, or of each side of a contraction, and the fast one where blocks have tiles. With transposed tiles, those
+  /// that no tile covers, but for the outermost.
   std::vector<std::size_t> divided_axes() const;
   /// Whether packs are aligned, so that one instruction moves them.
-  bool is_aligned() const { return !is_row_of_packs() || schedule_.vector > 1; }
+  bool is_aligned() const { return (!is_row_of_packs() && schedule_.rows == 0) || schedule_.vector > 1; }
   /// Whether the access is computed once for each line, with a pointer to the line's first element.
   bool has_line(std::size_t a) const { return analysis_.accesses[a].affine; }
   StrideClass along_line(std::size_t a) const {
     return axes_.empty() ? StrideClass::none : variant_.strides[a][fast_axis()];
   }
-  /// Of column kernels: whether the access depends on an inner axis.
+  /// Whether all elements of a pack have the same element of a fetched access.
+  bool is_one_for_pack(std::size_t a) const {
+    return along_line(a) == StrideClass::none && (!is_folded() || schedule_.whole);
+  }
+  /// Of reductions: whether the access depends on an inner axis.
   bool moves_inside(std::size_t a) const;
   /// Of column kernels: whether the access is a pack that is the same for all elements of a point.
   bool is_fixed(std::size_t a) const;
@@ -209,7 +243,7 @@ class Emitter {
   /// Declares the index of the element along the fast axis; those along the inner axes.
   void element_index();
   void inner_position(const std::string& position);
-  /// Declares the indices of these axes from their position in C order, by multipliers.
+  /// Declares the indices of these axes from their position in C order, by multipliers and constants.
   void divide_position(std::string position, const std::vector<std::size_t>& axes);
   /// Whether the values of an access are loaded with those of all other such accesses, before any is used.
   bool is_fetched(std::size_t a) const;
@@ -220,6 +254,15 @@ class Emitter {
   void column_value(const StageGroup& group, const std::string& head);
   void column_stages();
   void column_parts();
+  // ---- row and column kernels in one launch (emit_inner_outer.cpp) ----
+  /// Of the row kernel: the call that adds a pack to the columns.
+  void give_to_columns();
+  void emit_columns_of_rows();
+  void columns_inputs();
+  /// Whether the row kernel only gives the results of this access to the column kernel.
+  bool is_skipped(std::size_t a) const {
+    return shared_ != nullptr && kernel_.family == Family::row && shared_->skipped[a];
+  }
 
   void emit_row();
   void emit_column();
@@ -254,7 +297,9 @@ class Emitter {
   const Variant& variant_;
   const Schedule& schedule_;
   Target target_;
-  bool in_grid_;
+  bool in_loop_;
+  const SharedOperands* shared_ = nullptr;
+  bool in_each_row_ = false;  // of a column kernel in a launch with rows: in what is done for each row
   std::vector<const MergedAxis*> axes_;
   std::vector<bool> point_level_;
   std::vector<std::size_t> stage_ = kernel::stage_of(kernel_);

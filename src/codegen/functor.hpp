@@ -15,10 +15,10 @@ struct Functor {
   std::vector<Parameter> parameters;
   std::size_t state_bytes = 0;  // split: the workspace of one part
 };
-/// The functor of a kernel. `in_grid`: each part of a split kernel is one block of the reduction tree, and a warp
-/// combines them (loop.cuh).
+/// The functor of a kernel. `in_loop`: it is a part of a loop (loop.cuh). There each part of a split kernel is one
+/// block of the reduction tree, and a warp combines them; others have an element, a row or a column for each item.
 Functor emit_functor(const Analysis& analysis, const Variant& variant, const Schedule& schedule, Target target,
-                     bool in_grid = false);
+                     bool in_loop = false);
 
 /// The declaration of an entry's parameters, whose type is in the namespace `space`, and the lines that define `p`, the
 /// struct Params, from it. `by_value` declares a struct that is passed.
@@ -27,6 +27,8 @@ struct ParameterEntry {
 };
 ParameterEntry parameter_entry(bool in_table, std::string_view space, std::string_view by_value);
 
+/// The attribute of the entry of a kernel that is limited by memory: it needs half of the threads of a multiprocessor.
+std::string memory_bounds(int threads);
 /// "cpu" or "cuda", for digests.
 std::string name_of(Target target);
 /// The lines as comments.

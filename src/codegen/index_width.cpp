@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/index.hpp"
+#include "codegen/emit.hpp"
+
 namespace croton::codegen {
 namespace {
 
@@ -48,6 +51,40 @@ IndexWidth choose_index_width(const Analysis& analysis, const Launch& launch, st
   if (why != nullptr) why->push_back(reason(span, of_block));
   if (span < limit_of_int) return IndexWidth::narrow;
   return of_block < limit_of_int ? IndexWidth::based : IndexWidth::wide;
+}
+
+IndexWidth choose_index_width(const Analysis& analysis, const Launch& launch, Reasons* why) {
+  std::int64_t points = 1, length = 1;
+  for (std::size_t m = 0; m < launch.sizes.size(); ++m) {
+    std::int64_t& count = m < launch.variant.parallel.size() ? points : length;
+    count = reach(0, count, std::max<std::int64_t>(1, launch.sizes[m]));
+  }
+  std::int64_t span = reach(std::max(points, length), 1, more_lines);
+  for (std::size_t a = 0; a < analysis.accesses.size(); ++a) {
+    if (!analysis.accesses[a].affine) continue;
+    std::int64_t own = 0;
+    for (std::size_t m = 0; m < launch.sizes.size(); ++m) own = reach(own, launch.strides[a][m], launch.sizes[m]);
+    span = std::max(span, own);
+  }
+  if (why != nullptr) why->push_back(reason(span, span));
+  return span < limit_of_int ? IndexWidth::narrow : IndexWidth::wide;
+}
+
+IndexWidth choose_index_width(std::span<const std::int64_t> matrix) {
+  const auto number = [&](MatrixNumber which) { return matrix[base::ordinal(which)]; };
+  using enum MatrixNumber;
+  const auto span = [&](MatrixNumber row, MatrixNumber count, MatrixNumber column, MatrixNumber others) {
+    return reach(reach(0, number(row), number(count)), number(column), number(others));
+  };
+  const std::int64_t c = reach(reach(0, number(c_row), number(rows)), 1, number(columns)),
+                     positions = reach(number(inner), number(rows), number(columns)),
+                     most = std::max(
+                         {span(a_row, rows, a_inner, inner), span(b_inner, inner, b_column, columns), c, positions});
+  return reach(most, 1, more_lines) < limit_of_int ? IndexWidth::narrow : IndexWidth::wide;
+}
+
+std::string_view name_of(IndexWidth width) {
+  return width == IndexWidth::narrow ? "narrow" : width == IndexWidth::based ? "based" : "wide";
 }
 
 }  // namespace croton::codegen

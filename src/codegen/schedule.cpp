@@ -9,6 +9,8 @@
 
 #include "base/rounding.hpp"
 #include "codegen/emit.hpp"
+#include "codegen/index_width.hpp"
+#include "codegen/inner_outer.hpp"
 #include "codegen/schedule_column.hpp"
 #include "codegen/schedule_overrides.hpp"
 #include "codegen/schedule_pointwise.hpp"
@@ -38,6 +40,12 @@ std::int64_t inner_length(const Launch& launch) {
   return product(launch, launch.variant.parallel.size(), launch.sizes.size());
 }
 
+std::int64_t side_count(const Analysis& analysis, const Launch& launch, kernel::Side side) {
+  std::int64_t total = 1;
+  for (const std::size_t m : axes_of_side(analysis, launch.variant, side)) total *= launch.sizes[m];
+  return total;
+}
+
 namespace {
 
 /// The number of tiles of a variant with tiles.
@@ -49,13 +57,6 @@ std::int64_t tile_count(const Launch& launch, std::int64_t side) {
     count *= tiled ? base::ceil_div(launch.sizes[m], side) : launch.sizes[m];
   }
   return count;
-}
-
-/// The number of points of a contraction along one of its sides.
-std::int64_t side_count(const Analysis& analysis, const Launch& launch, kernel::Side side) {
-  std::int64_t total = 1;
-  for (const std::size_t m : axes_of_side(analysis, launch.variant, side)) total *= launch.sizes[m];
-  return total;
 }
 
 Work contract_work(const Analysis& analysis, const Launch& launch, const Schedule& schedule) {
@@ -108,6 +109,8 @@ std::int64_t tiles_of_line(const Launch& launch, const Schedule& schedule) {
 }
 
 std::int64_t gpu_items(const Analysis& analysis, const Launch& launch, const Schedule& schedule) {
+  // Blocks do a part of the columns' reductions each; the rows are done with them.
+  if (schedule.rows > 0) return analysis.kernel.family == Family::column ? reduction_parts(launch, schedule) : 0;
   switch (analysis.kernel.family) {
     case Family::pointwise: {
       if (launch.variant.tiled()) return tile_count(launch, schedule.side);
@@ -143,6 +146,7 @@ Work group_work(std::int64_t tiles, const Schedule& schedule) {
 }
 
 std::int64_t gpu_blocks(const Analysis& analysis, std::int64_t items, const Schedule& schedule) {
+  if (schedule.rows > 0) return std::max<std::int64_t>(1, items);
   switch (analysis.kernel.family) {
     case Family::pointwise:
       return std::max<std::int64_t>(1, items);
@@ -177,6 +181,7 @@ Schedule schedule_of_family(Family family, const Machine& machine, const Overrid
   schedule.blocks = wanted.blocks.value_or(machine.blocks);
   schedule.meeting = wanted.meeting.value_or(schedule.meeting);
   schedule.across = schedule.threads;
+  schedule.index = wanted.index.value_or(IndexWidth::narrow);
   return schedule;
 }
 
@@ -197,6 +202,10 @@ void explain_launch(const Schedule& schedule, Family family, const Machine& mach
     because = fmt::format("the {} warps of a row", schedule.warps);
   else if (schedule.side > 0)
     because = "so that each thread loads several packs of a tile";
+  else if (family == Family::column && threads > usual_threads(family, machine))
+    because = "columns that cannot be split give few blocks";
+  else if (family == Family::row && threads < usual_threads(family, machine))
+    because = "fewer than usual, so that more multiprocessors have blocks";
   else if (threads == usual_threads(family, machine))
     because = fmt::format("as for all {} kernels on this device", kernel::name_of(family));
   else
@@ -206,6 +215,15 @@ void explain_launch(const Schedule& schedule, Family family, const Machine& mach
   if (!loops_over_grid(schedule, family)) return;
   why.push_back(fmt::format("blocks={}: {}", schedule.blocks,
                             wanted.blocks ? "set by an override" : "at most, each of which may do several items"));
+}
+
+/// Applies the override of the width of indices.
+void widen_index(Schedule& schedule, const Overrides& wanted, Reasons* why) {
+  if (!wanted.index || schedule.index == *wanted.index) return;
+  schedule.index = *wanted.index;
+  if (why == nullptr) return;
+  std::erase_if(*why, [](const std::string& reason) { return reason.starts_with("index="); });
+  why->push_back(fmt::format("index={}: set by an override", name_of(schedule.index)));
 }
 
 }  // namespace
@@ -231,6 +249,8 @@ Schedule choose_schedule(const Analysis& analysis, const Launch& launch, const M
   if (family == Family::row) fit_row(schedule, analysis, launch, machine, wanted, why);
   if (family == Family::column) fit_column(schedule, analysis, launch, machine, wanted, why);
   if (family == Family::split) fit_split(schedule, analysis, launch, machine, why);
+  if (loops_over_grid(schedule, family)) schedule.index = choose_index_width(analysis, launch, why);
+  widen_index(schedule, wanted, why);
   if (why != nullptr) explain_launch(schedule, family, machine, wanted, *why);
   return schedule;
 }
@@ -249,6 +269,7 @@ std::int64_t reduction_parts(const Launch& launch, const Schedule& schedule) {
 LaunchMemory launch_memory(const Analysis& analysis, const Launch& launch, const Schedule& schedule) {
   const auto states = static_cast<std::int64_t>(split_state_bytes(analysis));
   const bool column = analysis.kernel.family == Family::column;
+  if (schedule.rows > 0) return column ? inner_outer_memory(analysis, launch, schedule) : LaunchMemory();
   if (schedule.part > 0) {
     return {reduction_parts(launch, schedule) * point_count(launch) * states,
             column ? tiles_of_line(launch, schedule) * line_count(launch) : 1};
@@ -257,18 +278,19 @@ LaunchMemory launch_memory(const Analysis& analysis, const Launch& launch, const
   return {};
 }
 
-namespace {
-
-std::string_view name_of(IndexWidth width) {
-  return width == IndexWidth::narrow ? "narrow" : width == IndexWidth::based ? "based" : "wide";
+std::string print_launch(const Schedule& schedule) {
+  return fmt::format("grain={} threads={} blocks={}", schedule.grain, schedule.threads, schedule.blocks);
 }
 
-}  // namespace
-
 std::string print(const Schedule& schedule, Family family) {
+  if (family == Family::column && schedule.rows > 0) {
+    return fmt::format("grain={} threads={} rows={}{} index={}", schedule.grain, schedule.threads, schedule.rows,
+                       schedule.vector > 1 ? " aligned" : "", name_of(schedule.index));
+  }
   if (family == Family::row && schedule.packs > 0) {
-    return fmt::format("grain={} threads={} lanes={} warps={} packs={} held={}{}{}{} index={}", schedule.grain,
-                       schedule.threads, schedule.lanes, schedule.warps, schedule.packs, schedule.held,
+    return fmt::format("grain={} threads={}{} lanes={} warps={} packs={} held={}{}{}{} index={}", schedule.grain,
+                       schedule.threads, schedule.rows > 0 ? fmt::format(" rows={}", schedule.rows) : "",
+                       schedule.lanes, schedule.warps, schedule.packs, schedule.held,
                        schedule.staged > 0 ? fmt::format(" staged={}", schedule.staged) : "",
                        schedule.vector > 1 ? " aligned" : "",
                        schedule.full    ? " full"
@@ -294,8 +316,7 @@ std::string print(const Schedule& schedule, Family family) {
                        schedule.grain, schedule.threads, schedule.side, schedule.vector, schedule.turned,
                        schedule.lanes, schedule.items, schedule.loads, name_of(schedule.index));
   }
-  if (family != Family::pointwise)
-    return fmt::format("grain={} threads={} blocks={}", schedule.grain, schedule.threads, schedule.blocks);
+  if (family != Family::pointwise) return fmt::format("{} index={}", print_launch(schedule), name_of(schedule.index));
   return fmt::format("grain={} threads={} vector={} items={} across={}{} index={}", schedule.grain, schedule.threads,
                      schedule.vector, schedule.items, schedule.across, schedule.down ? " down" : "",
                      name_of(schedule.index));

@@ -7,6 +7,8 @@
 // emit.cpp, and its work here.
 #pragma once
 
+#include "codegen/machine_constants.hpp"
+#include "codegen/occupancy.hpp"
 #include "codegen/variant.hpp"
 
 #include <cstdint>
@@ -58,6 +60,9 @@ struct Schedule {
   // The text of a column kernel for a GPU (codegen_templates/column_packs.cuh), also `across` and `vector`:
   int run = 0;            // chunks of a thread in a part, a power of two; 0: a thread for each point
   std::int64_t part = 0;  // elements of a part of a reduction that is split among blocks; 0: it is not
+  // A row and a column kernel in one launch (codegen_templates/inner_outer.cuh): the rows of a block; 0: it is no such
+  // launch. Both kernels have the lanes, warps, packs and row_blocks of the rows.
+  int rows = 0;
   auto operator<=>(const Schedule&) const = default;
 };
 
@@ -68,6 +73,9 @@ struct Machine {
   int most_threads = 1024;                                    // of a block that has one row
   std::int64_t shared_bytes = 227 * 1024;                     // of a block, at most
   bool aligned = true;                                        // operands begin at multiples of 16 bytes
+  bool whole_warps = false;                                   // rows have whole warps, as for a launch with columns
+  MultiprocessorLimits limits = usual_limits;
+  std::int64_t cache_bytes = h200.cache_bytes;  // of the second level
 };
 
 /// Why a schedule has its numbers: a sentence for each, such as "vector=1: x (p0) begins 4 bytes after a multiple of
@@ -89,6 +97,8 @@ Work cpu_work(const Analysis& analysis, const Launch& launch, const Schedule& sc
 /// On a GPU an item is a tile of points (pointwise), the work of a block (column, in packs), a point of the kernel, or
 /// a part (split).
 std::int64_t gpu_items(const Analysis& analysis, const Launch& launch, const Schedule& schedule);
+/// The number of points of a contraction along one of its sides.
+std::int64_t side_count(const Analysis& analysis, const Launch& launch, kernel::Side side);
 /// The number of parallel points: the elements of a pointwise kernel.
 std::int64_t point_count(const Launch& launch);
 /// The number of inner elements of a point.
@@ -113,8 +123,10 @@ Schedule choose_schedule(kernel::Family family, const Machine& machine, std::str
                          std::string_view kernel_name = {}, Reasons* why = nullptr);
 /// The reasons on the CPU, where only the grain counts.
 Reasons cpu_reasons(const Schedule& schedule, const Work& work);
-/// "grain=32768 threads=256 blocks=2048"; of pointwise kernels for a GPU with the numbers of the text.
+/// "grain=32768 threads=256 blocks=2048 index=narrow"; of kernels for a GPU in packs with the numbers of their text.
 std::string print(const Schedule& schedule, kernel::Family family);
+/// "grain=32768 threads=256 blocks=2048": the numbers of a launch, of which the text has none.
+std::string print_launch(const Schedule& schedule);
 
 /// The number of lines of a pointwise kernel along its fast axis.
 std::int64_t line_count(const Launch& launch);
@@ -128,6 +140,11 @@ std::int64_t reduction_parts(const Launch& launch, const Schedule& schedule);
 /// launches.
 struct LaunchMemory {
   std::int64_t state_bytes = 0, counters = 0;
+  /// Adds the memory of another kernel of the same launch, which begins where that of the earlier ones ends.
+  void add(const LaunchMemory& more) {
+    state_bytes += more.state_bytes;
+    counters += more.counters;
+  }
 };
 LaunchMemory launch_memory(const Analysis& analysis, const Launch& launch, const Schedule& schedule);
 

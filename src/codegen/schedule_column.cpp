@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "base/rounding.hpp"
+#include "codegen/cost_model.hpp"
 #include "codegen/index_width.hpp"
 #include "codegen/packed_accesses.hpp"
 #include "codegen/state_size.hpp"
@@ -16,30 +17,34 @@ namespace croton::codegen {
 namespace {
 
 constexpr std::int64_t widest_pack = 4;
+// Of blocks that are few, so that memory is busy; two of them are on a multiprocessor.
+constexpr int most_threads = 512;
 // Chunks of a thread: their counter stays in registers, of which it has fewer if the run is short.
 constexpr std::int64_t most_run = 64, good_run = 4;
-// Of neighbouring elements that a block reads at once: a sector of memory.
-constexpr std::int64_t least_row_bytes = 32;
+// Of neighbouring elements that a block reads at once: a sector of memory; a line, where parts give blocks.
+constexpr std::int64_t least_row_bytes = 32, least_split_row_bytes = 128;
 // Of the 48 KiB that every launch has.
 constexpr std::int64_t most_shared_bytes = 47 * 1024;
 
 /// A column kernel with numbers.
 class ColumnFit {
  public:
-  ColumnFit(Schedule& schedule, const Analysis& analysis, const Launch& launch)
+  ColumnFit(Schedule& schedule, const Analysis& analysis, const Launch& launch, const Machine& machine)
       : schedule_(schedule),
         analysis_(analysis),
         launch_(launch),
+        machine_(machine),
         fast_(launch.variant.parallel.size() - 1),
         packed_(analysis, launch, fast_),
         splits_(can_split()),
         // Each group of reductions has the states of a block, and those of parts as many again.
-        state_bytes_((splits_ ? 2 : 1) * state_bytes_of_groups(analysis)) {}
+        state_bytes_((splits_ ? 2 : 1) * state_bytes_of_groups(analysis)),
+        candidates_(machine) {}
 
-  void run(const Machine& machine, const Overrides& wanted) {
+  void run(const Overrides& wanted) {
     std::int64_t vector =
         std::min<std::int64_t>(wanted.vector.value_or(widest_pack), widest_access_bytes / packed_.widest());
-    while (vector > 1 && !(machine.aligned && packed_.is_aligned(vector))) vector /= 2;
+    while (vector > 1 && !(machine_.aligned && packed_.is_aligned(vector))) vector /= 2;
     while (vector > 1 && shared_bytes(vector) > most_shared_bytes) vector /= 2;
     if (shared_bytes(vector) > most_shared_bytes) return;
     schedule_.vector = static_cast<int>(vector);
@@ -48,41 +53,48 @@ class ColumnFit {
     schedule_.across = static_cast<int>(std::bit_ceil(static_cast<unsigned>(packs)));
     schedule_.items = 1;
     schedule_.down = false;
-    const std::int64_t wanted_blocks = 2 * std::int64_t{machine.multiprocessors};
-    while (!splits_ && blocks() < wanted_blocks && row_bytes() > least_row_bytes) schedule_.across /= 2;
-    const std::int64_t below = schedule_.threads / schedule_.across;
-    const std::int64_t chunks = std::max<std::int64_t>(1, base::ceil_div(inner_length(launch_), ct::chunk_elements));
-    std::int64_t run = power_of_two(base::ceil_div(chunks, below));
-    if (splits_ && run > 1 && (run > good_run || blocks() < wanted_blocks)) {
-      const std::int64_t parts = base::ceil_div(wanted_blocks, blocks());
-      run = std::min(power_of_two(std::max<std::int64_t>(1, base::ceil_div(chunks, below * parts))), good_run);
-      while (base::ceil_div(chunks, below * run) > ct::most_column_parts && run < most_run) run *= 2;
-      if (base::ceil_div(chunks, below * run) > ct::most_column_parts) return;
-      if (base::ceil_div(chunks, below * run) > 1) schedule_.part = below * run * ct::chunk_elements;
+    measure();
+    const std::int64_t least_bytes = splits_ ? least_split_row_bytes : least_row_bytes;
+    const std::int64_t wanted_blocks = 2 * std::int64_t{machine_.multiprocessors};
+    const int most_across = schedule_.across;
+    while (!splits_ && blocks() < wanted_blocks && row_bytes() > least_bytes) schedule_.across /= 2;
+    while (!splits_ && !wanted.threads && blocks() < wanted_blocks && schedule_.threads < most_threads &&
+           schedule_.threads < schedule_.across * chunks() && 2 * shared_bytes(vector) <= most_shared_bytes)
+      schedule_.threads *= 2;
+    const int preferred = schedule_.across;
+    add_runs();
+    for (schedule_.across = most_across; schedule_.across >= 1; schedule_.across /= 2) {
+      if (schedule_.across == preferred) continue;
+      const bool is_narrow = splits_ ? row_bytes() < least_bytes : schedule_.across < preferred;
+      if (schedule_.across < most_across && is_narrow) break;
+      add_runs();
     }
-    if (run > most_run) return;  // a thread for each point
-    schedule_.run = static_cast<int>(run);
+    schedule_.across = preferred;
+    if (candidates_.empty()) return;  // a thread for each point
+    schedule_ = candidates_.best();
     const std::int64_t columns = std::int64_t{schedule_.across} * schedule_.vector;
     schedule_.index = choose_index_width(analysis_, launch_, fast_, columns);
   }
 
   /// The reasons of what run() chose.
-  void explain(const Machine& machine, const Overrides& wanted, Reasons& why) const {
+  void explain(const Overrides& wanted, Reasons& why) const {
     if (schedule_.run == 0) {
       why.push_back("run=0, a thread for each point: states do not fit into shared memory, or columns are too long");
       return;
     }
-    why.push_back(fmt::format("vector={}: {}", schedule_.vector, why_vector(machine, wanted)));
+    why.push_back(fmt::format("vector={}: {}", schedule_.vector, why_vector(wanted)));
     const std::int64_t packs = base::ceil_div<std::int64_t>(launch_.sizes[fast_], schedule_.vector);
     why.push_back(fmt::format("across={}: a line of {} elements has {} packs{}", schedule_.across, launch_.sizes[fast_],
                               packs,
                               schedule_.across >= std::min<std::int64_t>(packs, ct::lanes)
                                   ? ""
-                                  : ", and columns that cannot be split give more blocks so"));
+                                  : ", and with fewer threads on it more are below each other"));
     why.push_back(fmt::format("run={}: {} threads below each other share the chunks of {} rows of a column of {}",
                               schedule_.run, schedule_.threads / schedule_.across, ct::chunk_elements,
                               inner_length(launch_)));
-    why.push_back(why_split(machine));
+    why.push_back(why_split() + candidates_.comparison([](const Schedule& s) {
+      return fmt::format("across={} run={} part={}", s.across, s.run, s.part);
+    }));
     choose_index_width(analysis_, launch_, fast_, std::int64_t{schedule_.across} * schedule_.vector, &why);
   }
 
@@ -90,26 +102,118 @@ class ColumnFit {
   static std::int64_t power_of_two(std::int64_t n) {
     return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
   }
+  std::int64_t chunks() const {
+    return std::max<std::int64_t>(1, base::ceil_div(inner_length(launch_), ct::chunk_elements));
+  }
+
+  /// Adds the candidates with this number of threads across: whole columns, if their counters stay in registers, and
+  /// parts; first the one that gives each multiprocessor two blocks.
+  void add_runs() {
+    const std::int64_t below = schedule_.threads / schedule_.across,
+                       all = power_of_two(base::ceil_div(chunks(), below));
+    const std::int64_t wanted_blocks = 2 * std::int64_t{machine_.multiprocessors};
+    const bool whole = !splits_ || all == 1 || (all <= good_run && blocks() >= wanted_blocks);
+    std::int64_t preferred = all;
+    if (!whole) {
+      const std::int64_t parts = base::ceil_div(wanted_blocks, blocks());
+      preferred = std::min(power_of_two(std::max<std::int64_t>(1, base::ceil_div(chunks(), below * parts))), good_run);
+      while (base::ceil_div(chunks(), below * preferred) > ct::most_column_parts && preferred < most_run)
+        preferred *= 2;
+    }
+    add(preferred);
+    for (std::int64_t run = std::min(all, good_run); splits_ && run >= 1; run /= 2) {
+      if (run != preferred) add(run);
+    }
+  }
+
+  /// Adds the candidate with that many chunks of a thread, if it is one.
+  void add(std::int64_t run) {
+    const std::int64_t below = schedule_.threads / schedule_.across, parts = base::ceil_div(chunks(), below * run);
+    if (run > most_run || (splits_ && parts > ct::most_column_parts)) return;
+    schedule_.run = static_cast<int>(run);
+    schedule_.part = splits_ && parts > 1 ? below * run * ct::chunk_elements : 0;
+    candidates_.add(schedule_, work());
+    schedule_.run = 0;
+    schedule_.part = 0;
+  }
+
+  /// Sets the numbers of the model of a launch that all candidates share.
+  void measure() {
+    for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
+      const Access& access = analysis_.accesses[a];
+      if (access.written || !access.affine || !moves_down(a)) continue;
+      in_bytes_ += packed_.item_size(a) *
+                   (launch_.variant.strides[a][fast_] == StrideClass::none ? 1 : std::int64_t{schedule_.vector});
+    }
+    const kernel::Kernel& kernel = analysis_.kernel;
+    groups_ = std::ssize(kernel::stage_groups(kernel));
+    const bool by_element = std::ranges::any_of(
+        kernel.stores, [&](const kernel::Store& store) { return bool{analysis_.inner[store.value]}; });
+    passes_ = groups_ + (by_element ? 1 : 0);
+    bytes_ = bytes_of_operands(analysis_, launch_);
+    instructions_ = instructions_of_element(analysis_) * static_cast<double>(point_count(launch_)) *
+                    static_cast<double>(inner_length(launch_));
+  }
+  /// Whether the access differs from element to element of a column.
+  bool moves_down(std::size_t a) const {
+    const auto& strides = launch_.variant.strides[a];
+    return std::any_of(strides.begin() + static_cast<std::ptrdiff_t>(fast_) + 1, strides.end(),
+                       [](StrideClass stride) { return stride != StrideClass::none; });
+  }
+
+  LaunchWork work() const {
+    const std::int64_t below = schedule_.threads / schedule_.across, run = schedule_.run;
+    const std::int64_t parts = reduction_parts(launch_, schedule_);
+    // As in ColumnTeam::chunk (column_packs.cuh).
+    const std::int64_t loads = in_bytes_ > 64 ? 1 : in_bytes_ > 32 ? 2 : in_bytes_ > 16 ? 4 : 8;
+    const std::int64_t state = state_bytes_ / (splits_ ? 2 : 1);  // of a point
+    LaunchWork work;
+    work.blocks = blocks() * parts;
+    const std::int64_t levels = std::bit_width(static_cast<std::uint64_t>(run));  // of the counter
+    work.block = {schedule_.threads,
+                  registers_of_thread(loads * in_bytes_ + (levels + 1) * state * schedule_.vector, schedule_.threads),
+                  shared_bytes(schedule_.vector)};
+    work.bytes = bytes_;
+    if (parts > 1) work.bytes += 2 * static_cast<double>(parts * point_count(launch_) * state);
+    work.instructions = instructions_;
+    const std::int64_t own = std::min(run, base::ceil_div(chunks(), below));  // chunks
+    const double rounds = static_cast<double>(own * (ct::chunk_elements / loads));
+    work.waits = rounds;
+    // Columns that are read again are in the cache if those that run at the same time fit.
+    const double more = static_cast<double>(passes_ - 1);
+    const double read = static_cast<double>(in_bytes_ / schedule_.vector) * static_cast<double>(point_count(launch_)) *
+                        static_cast<double>(inner_length(launch_));
+    const std::int64_t resident = occupancy_of(work.block, machine_.limits).blocks * machine_.multiprocessors;
+    const double share = static_cast<double>(std::min(resident, work.blocks)) / static_cast<double>(work.blocks);
+    const bool from_cache = share * read <= static_cast<double>(machine_.cache_bytes);
+    (from_cache ? work.cache_waits : work.waits) += more * rounds;
+    if (!from_cache) work.bytes += more * read;
+    work.joins = static_cast<double>(groups_);
+    work.publishes = parts > 1;
+    if (parts > 1) work.last_waits = static_cast<double>(schedule_.vector * base::ceil_div(parts, below));
+    return work;
+  }
+
   /// Blocks that have whole columns.
   std::int64_t blocks() const {
     return std::max<std::int64_t>(1, tiles_of_line(launch_, schedule_) * line_count(launch_));
   }
   std::int64_t row_bytes() const { return std::int64_t{schedule_.across} * schedule_.vector * packed_.widest(); }
 
-  std::string why_split(const Machine& machine) const {
+  std::string why_split() const {
     const std::int64_t blocks = this->blocks();
-    const std::int64_t wanted_blocks = 2 * std::int64_t{machine.multiprocessors};
+    const std::int64_t wanted_blocks = 2 * std::int64_t{machine_.multiprocessors};
     const std::string count =
         fmt::format("whole columns give {} block{}, {} {}, two for each multiprocessor", blocks, blocks == 1 ? "" : "s",
                     blocks < wanted_blocks ? "fewer than" : "at least", wanted_blocks);
     if (schedule_.part > 0)
       return fmt::format("part={}, of {} parts: {}", schedule_.part, reduction_parts(launch_, schedule_),
-                         blocks < wanted_blocks ? count : fmt::format("a thread has {} chunks", good_run));
+                         blocks < wanted_blocks ? count : fmt::format("a thread has {} chunks", schedule_.run));
     if (!splits_) return "not split: more than the results depends on the whole reduction";
     return "not split: " + (blocks < wanted_blocks ? "each thread has one chunk" : count);
   }
 
-  std::string why_vector(const Machine& machine, const Overrides& wanted) const {
+  std::string why_vector(const Overrides& wanted) const {
     const std::int64_t full = widest_access_bytes / packed_.widest();
     const std::int64_t most = std::min<std::int64_t>(wanted.vector.value_or(widest_pack), full);
     if (schedule_.vector == most)
@@ -117,7 +221,7 @@ class ColumnFit {
                  ? "set by an override"
                  : fmt::format("at most {} elements and {} bytes; all packs of operands are aligned", widest_pack,
                                widest_access_bytes);
-    if (!machine.aligned) return "operands may begin anywhere";
+    if (!machine_.aligned) return "operands may begin anywhere";
     const std::string unaligned = packed_.why_not_aligned(schedule_.vector * 2);
     return unaligned.empty() ? "the states of wider packs do not fit into shared memory" : unaligned;
   }
@@ -141,19 +245,24 @@ class ColumnFit {
   Schedule& schedule_;
   const Analysis& analysis_;
   const Launch& launch_;
+  const Machine& machine_;
   std::size_t fast_;
   PackedAccesses packed_;
   bool splits_;
-  std::int64_t state_bytes_;  // for each thread and point of its pack
+  std::int64_t state_bytes_;                // for each thread and point of its pack
+  std::int64_t in_bytes_ = 0;               // of the operands of a thread's pack
+  std::ptrdiff_t groups_ = 1, passes_ = 1;  // of reductions; over the columns, also for the results
+  double bytes_ = 0, instructions_ = 0;     // of all operands and elements
+  Candidates candidates_;
 };
 
 }  // namespace
 
 void fit_column(Schedule& schedule, const Analysis& analysis, const Launch& launch, const Machine& machine,
                 const Overrides& wanted, Reasons* why) {
-  ColumnFit fit(schedule, analysis, launch);
-  fit.run(machine, wanted);
-  if (why != nullptr) fit.explain(machine, wanted, *why);
+  ColumnFit fit(schedule, analysis, launch, machine);
+  fit.run(wanted);
+  if (why != nullptr) fit.explain(wanted, *why);
 }
 
 }  // namespace croton::codegen

@@ -26,7 +26,7 @@ bool is_kernel_prefix(std::string_view text) {
   const std::size_t mark = text.find('_');
   if (mark != text.npos) {
     const std::string_view family = text.substr(0, mark);
-    const bool known = family == "group" || family == "loop" || is_family(family);
+    const bool known = family == "group" || family == "loop" || family == "matrix" || is_family(family);
     text.remove_prefix(mark + 1);
     text = text.substr(0, text.find('_'));        // a text's name, with the hash of the text
     if (!known && text.size() < 4) return false;  // of a routine
@@ -52,8 +52,9 @@ struct Item {
 
 [[noreturn]] void refuse(std::string_view item, std::string_view why) {
   throw ValueError(
-      fmt::format("schedule={}: {}; write grain=N, threads=N, blocks=N, meeting=N, vector=N, items=N or side=N, with a "
-                  "family in front where it is for one only (pointwise, row, column, split, contract), such as "
+      fmt::format("schedule={}: {}; write grain=N, threads=N, blocks=N, meeting=N, vector=N, items=N, side=N, "
+                  "kernels=N or index=64, "
+                  "with a family in front where it is for one only (pointwise, row, column, split, contract), such as "
                   "row.threads=128, or the beginning of a kernel's name or digest, such as row_1a2b3c.threads=128",
                   item, why));
 }
@@ -98,6 +99,12 @@ void set(Overrides& overrides, const Item& item) {
     if (item.number < 32 || item.number > 128 || !std::has_single_bit(static_cast<unsigned>(item.number)))
       refuse(item.text, "tiles have sides of 32, 64 or 128 points");
     overrides.side = item.number;
+  } else if (item.key == "kernels") {
+    if (item.number > 2) refuse(item.text, "a launch has one kernel of rows, or that and one of columns");
+    overrides.kernels = item.number;
+  } else if (item.key == "index") {
+    if (item.number != 64) refuse(item.text, "an index has 64 bits, or is as narrow as its operands allow");
+    overrides.index = IndexWidth::wide;
   } else {
     refuse(item.text, fmt::format("there is no '{}'", item.key));
   }

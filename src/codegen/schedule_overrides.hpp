@@ -11,7 +11,8 @@ namespace croton::codegen {
 
 struct Overrides {
   std::optional<std::int64_t> grain, meeting;
-  std::optional<int> threads, blocks, vector, items, side;
+  std::optional<int> threads, blocks, vector, items, side, kernels;
+  std::optional<IndexWidth> index;
 };
 
 /// Those for a kernel of that family and name, in a text of the form that choose_schedule() (schedule.hpp) describes.

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "base/rounding.hpp"
+#include "codegen/cost_model.hpp"
 #include "codegen/index_width.hpp"
 #include "codegen/packed_accesses.hpp"
 
@@ -15,25 +16,16 @@ namespace {
 // From this cost on (in additions) a second copy of the body costs more to compile than it saves.
 constexpr int long_cost = 48;
 
-/// The cost of an element, in additions.
-int cost_of_element(const Analysis& analysis) {
-  int cost = 0;  // of an element, in additions
-  const expr::Arena& body = analysis.kernel.body;
-  for (NodeId id = 0; id < body.size(); ++id) {
-    if (!analysis.host[id] && body.op(id).map != nullptr) cost += body.op(id).map->cost;
-  }
-  return cost;
-}
-
 /// A pointwise kernel with numbers.
 class PointwiseFit {
  public:
-  PointwiseFit(Schedule& schedule, const Analysis& analysis, const Launch& launch)
+  PointwiseFit(Schedule& schedule, const Analysis& analysis, const Launch& launch, const Machine& machine)
       : schedule_(schedule),
         analysis_(analysis),
         launch_(launch),
         axes_(launch.variant.parallel.size()),
-        packed_(analysis, launch, axes_ == 0 ? 0 : axes_ - 1) {}
+        packed_(analysis, launch, axes_ == 0 ? 0 : axes_ - 1),
+        candidates_(machine) {}
 
   void run(const Machine& machine, const Overrides& wanted) {
     // A thread moves the widest access of the widest operand: more are slower, and fewer too.
@@ -43,6 +35,7 @@ class PointwiseFit {
     schedule_.vector = static_cast<int>(vector);
     schedule_.items = wanted.items.value_or(static_cast<int>(std::max<std::int64_t>(1, full / vector)));
     fit_lines();
+    if (!wanted.items) choose_items();
     schedule_.is_short = is_short_body(analysis_);
     schedule_.index = choose_index_width(analysis_, launch_, axes_ == 0 ? 0 : axes_ - 1, columns());
     // Tiles of whole lines have no first element to which others are near.
@@ -52,13 +45,14 @@ class PointwiseFit {
   /// The reasons of what run() chose.
   void explain(const Machine& machine, const Overrides& wanted, Reasons& why) const {
     why.push_back(fmt::format("vector={}: {}", schedule_.vector, why_vector(machine, wanted)));
-    why.push_back(fmt::format(
-        "items={}: {}", schedule_.items,
-        wanted.items ? "set by an override"
-        : schedule_.items == 1
-            ? "a pack is a whole access"
-            : fmt::format("packs of {} bytes, of which a thread moves {} bytes of an operand",
-                          schedule_.vector * packed_.widest(), schedule_.vector * packed_.widest() * schedule_.items)));
+    why.push_back(
+        fmt::format("items={}: {}", schedule_.items,
+                    wanted.items ? "set by an override"
+                    : schedule_.items == 1 && schedule_.vector * packed_.widest() == widest_access_bytes
+                        ? "a pack is a whole access" + items_compared()
+                        : fmt::format("packs of {} bytes, of which a thread moves {} bytes of an operand{}",
+                                      schedule_.vector * packed_.widest(),
+                                      schedule_.vector * packed_.widest() * schedule_.items, items_compared())));
     why.push_back(axes_ <= 1 ? fmt::format("across={}: all threads, on one line", schedule_.across)
                              : fmt::format("across={}: a line of {} elements has {} packs", schedule_.across,
                                            fast_size(), base::ceil_div<std::int64_t>(fast_size(), schedule_.vector)));
@@ -82,6 +76,24 @@ class PointwiseFit {
     return fmt::format("packs of {} bytes, the widest access, as elements have at most {}; all are aligned",
                        widest_access_bytes, packed_.widest());
   }
+  /// The packs of a thread, or fewer where that gives the multiprocessors more even work.
+  void choose_items() {
+    std::int64_t in_bytes = 0;
+    for (const std::size_t a : packed_.packed()) in_bytes += analysis_.accesses[a].written ? 0 : packed_.item_size(a);
+    LaunchWork work;
+    work.bytes = bytes_of_operands(analysis_, launch_);
+    work.instructions = instructions_of_element(analysis_) * static_cast<double>(point_count(launch_));
+    for (; schedule_.items >= 1; schedule_.items /= 2) {
+      work.blocks = gpu_blocks(analysis_, gpu_items(analysis_, launch_, schedule_), schedule_);
+      work.block = {schedule_.threads,
+                    registers_of_thread(in_bytes * schedule_.vector * schedule_.items, schedule_.threads), 0};
+      candidates_.add(schedule_, work);
+    }
+    schedule_ = candidates_.best();
+  }
+  std::string items_compared() const {
+    return candidates_.comparison([](const Schedule& s) { return fmt::format("items={}", s.items); });
+  }
   std::int64_t fast_size() const { return axes_ == 0 ? 1 : launch_.sizes[axes_ - 1]; }
 
   void fit_lines() {
@@ -103,6 +115,7 @@ class PointwiseFit {
   const Launch& launch_;
   std::size_t axes_;
   PackedAccesses packed_;
+  Candidates candidates_;  // numbers of packs
 };
 
 }  // namespace
@@ -111,7 +124,7 @@ bool is_short_body(const Analysis& analysis) { return cost_of_element(analysis) 
 
 void fit_pointwise(Schedule& schedule, const Analysis& analysis, const Launch& launch, const Machine& machine,
                    const Overrides& wanted, Reasons* why) {
-  PointwiseFit fit(schedule, analysis, launch);
+  PointwiseFit fit(schedule, analysis, launch, machine);
   fit.run(machine, wanted);
   if (why != nullptr) fit.explain(machine, wanted, *why);
 }

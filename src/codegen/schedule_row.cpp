@@ -7,6 +7,7 @@
 
 #include "base/index.hpp"
 #include "base/rounding.hpp"
+#include "codegen/cost_model.hpp"
 #include "codegen/index_width.hpp"
 #include "codegen/packed_accesses.hpp"
 #include "codegen/schedule_pointwise.hpp"
@@ -17,54 +18,71 @@ namespace croton::codegen {
 namespace {
 
 constexpr std::int64_t pack = ct::lane_accumulators;
+constexpr int packs_of_block = 8;  // of a lane, in a block of the tree
 // Registers of a thread for the row: of the 64 that it has if half of the threads of a multiprocessor are resident,
 // others are for addresses and values.
 constexpr std::int64_t most_held_registers = 40;
 constexpr std::int64_t most_blocks = 1024;  // of the tree
 // Static shared memory, for the states of blocks.
 constexpr std::int64_t most_state_bytes = 46 * 1024;
+// The lanes of a row read a half of it at once, but at least two sectors of memory and at most a line: with one sector,
+// sums of rows of 32 and 128 elements take 1.13 and 1.21 times as long, with two, rows of 128 1.05
+// (bench/results/2026-11-28-gpu-variants-nvidia-h200.md, 14).
+constexpr std::int64_t least_lane_bytes = 64, line_bytes = 128;
+constexpr int least_threads = 64;
+
+/// Threads that do rows.
+struct Team {
+  int lanes = 32, warps = 1;  // of a row
+  int threads = 256;          // of a block
+};
+
+/// Whether packs of the access are loaded along the row (Emitter::is_fetched).
+bool is_loaded_in_packs(const Analysis& analysis, const Variant& variant, std::size_t a) {
+  const Access& access = analysis.accesses[a];
+  return !access.written && access.affine && !analysis.is_conditional(a) &&
+         variant.strides[a][variant.parallel.size()] != StrideClass::none;
+}
 
 /// A row kernel with numbers.
 class RowFit {
  public:
-  RowFit(Schedule& schedule, const Analysis& analysis, const Launch& launch)
+  RowFit(Schedule& schedule, const Analysis& analysis, const Launch& launch, const Machine& machine)
       : schedule_(schedule),
         analysis_(analysis),
         launch_(launch),
+        machine_(machine),
         inner_(launch.sizes.size() - 1),
         length_(launch.sizes.back()),
-        packed_(analysis, launch, inner_) {
+        packed_(analysis, launch, inner_),
+        candidates_(machine) {
     if (launch.variant.inner.size() == 1) again_ = operands_to_hold(analysis, launch.variant);
   }
 
-  void run(const Machine& machine, const Overrides& wanted) {
+  void run(const Overrides& wanted) {
     if (launch_.variant.inner.size() != 1 || length_ > most_blocks * ct::block_elements) return;
     if (state_bytes() > most_state_bytes) return;
-    const auto packs = static_cast<unsigned>(std::max<std::int64_t>(1, base::ceil_div(length_, pack)));
-    schedule_.lanes =
-        static_cast<int>(needs_all_lanes() ? ct::lanes : std::min<unsigned>(std::bit_ceil(packs), ct::lanes));
-    const auto of_lane = static_cast<unsigned>(base::ceil_div<std::int64_t>(packs, schedule_.lanes));
-    schedule_.packs = static_cast<int>(std::min(std::bit_ceil(of_lane), 8u));
-    schedule_.warps = 1;
-    const std::int64_t blocks = base::ceil_div(length_, ct::block_elements);
-    if (blocks > 1) fit_warps(blocks, machine);
-    schedule_.held = operands_held();
-    if (schedule_.held == 0) schedule_.packs = std::min(schedule_.packs, 8);
     schedule_.row_blocks = row_blocks();
-    if (schedule_.warps == 1) {
-      schedule_.threads = wanted.threads.value_or(machine.threads);
-      while (schedule_.threads % schedule_.lanes != 0) --schedule_.threads;
-    }
-    schedule_.vector = machine.aligned && packed_.is_aligned_in_packs(pack) ? pack : 1;
+    schedule_.vector = machine_.aligned && packed_.is_aligned_in_packs(pack) ? pack : 1;
     schedule_.whole = length_ % pack == 0;
-    schedule_.full = is_full();
     schedule_.is_short = is_short_row(analysis_);
-    stage_operands(machine);
+    measure_passes();
+    for (const Team& team : row_packs() > ct::block_elements / pack ? teams_of_warps() : teams_of_lanes(wanted)) {
+      fit(team);
+      stage_operands();
+      candidates_.add(schedule_, work());
+      if (schedule_.staged == 0) continue;
+      schedule_.staged = 0;
+      schedule_.shared_bytes = 0;
+      candidates_.add(schedule_, work());
+    }
+    if (candidates_.empty()) return;  // a warp for each row
+    schedule_ = candidates_.best();
     schedule_.index = choose_index_width(analysis_, launch_, inner_, columns());
   }
 
   /// The reasons of what run() chose.
-  void explain(const Machine& machine, Reasons& why) const {
+  void explain(Reasons& why) const {
     if (schedule_.packs == 0) {
       why.push_back(
           launch_.variant.inner.size() != 1
@@ -72,10 +90,15 @@ class RowFit {
               : fmt::format("no packs: the states of rows of {} elements do not fit into shared memory", length_));
       return;
     }
-    why.push_back(fmt::format("lanes={} warps={} packs={}: a row of {} elements has {} packs of {}", schedule_.lanes,
-                              schedule_.warps, schedule_.packs, length_, base::ceil_div(length_, pack), pack));
+    const auto numbers = [](const Schedule& s) {
+      return fmt::format("lanes={} warps={} threads={} held={} staged={}", s.lanes, s.warps, s.threads, s.held,
+                         s.staged);
+    };
+    why.push_back(fmt::format("lanes={} warps={} packs={}: a row of {} elements has {} packs of {}{}", schedule_.lanes,
+                              schedule_.warps, schedule_.packs, length_, base::ceil_div(length_, pack), pack,
+                              candidates_.comparison(numbers)));
     why.push_back(why_held());
-    why.push_back(packed_.alignment_reason(schedule_.vector > 1, machine, pack));
+    why.push_back(packed_.alignment_reason(schedule_.vector > 1, machine_, pack));
     if (schedule_.full)
       why.push_back(fmt::format("full: {} elements are whole packs for all threads", length_));
     else if (schedule_.whole)
@@ -86,12 +109,107 @@ class RowFit {
  private:
   std::int64_t columns() const { return std::max<std::int64_t>(length_, ct::block_elements * schedule_.warps); }
 
-  void fit_warps(std::int64_t blocks, const Machine& machine) {
-    const auto most = static_cast<unsigned>(machine.most_threads / static_cast<int>(ct::lanes));
-    schedule_.warps = static_cast<int>(std::min(std::bit_ceil(static_cast<unsigned>(blocks)), most));
-    schedule_.threads = schedule_.warps * static_cast<int>(ct::lanes);
-    const auto of_warp = static_cast<unsigned>(base::ceil_div<std::int64_t>(blocks, schedule_.warps));
-    schedule_.packs = 8 * static_cast<int>(std::bit_ceil(of_warp));
+  std::int64_t row_packs() const { return std::max<std::int64_t>(1, base::ceil_div(length_, pack)); }
+
+  /// Teams for rows of several blocks of the tree: as many warps as have one, and fewer.
+  std::vector<Team> teams_of_warps() const {
+    const auto most = static_cast<unsigned>(machine_.most_threads / static_cast<int>(ct::lanes));
+    const auto blocks = static_cast<unsigned>(base::ceil_div(length_, ct::block_elements));
+    const int warps = static_cast<int>(std::min(std::bit_ceil(blocks), most));
+    std::vector<Team> teams;
+    for (int some = warps; some >= std::max(2, warps / 4); some /= 2)
+      teams.push_back({ct::lanes, some, some * static_cast<int>(ct::lanes)});
+    return teams;
+  }
+
+  /// Teams for shorter rows: as many lanes as have a pack, and fewer; the usual threads, and fewer.
+  std::vector<Team> teams_of_lanes(const Overrides& wanted) const {
+    const bool all = needs_all_lanes();
+    const auto packs = static_cast<unsigned>(row_packs());
+    const int lanes = static_cast<int>(all ? ct::lanes : std::min<unsigned>(std::bit_ceil(packs), ct::lanes));
+    const int threads = wanted.threads.value_or(machine_.threads);
+    const std::int64_t least_bytes = std::clamp(length_ * packed_.widest() / 2, least_lane_bytes, line_bytes);
+    const int least = wanted.threads ? threads : std::min(threads, std::max(least_threads, threads / 4));
+    std::vector<Team> teams;
+    for (int some = lanes; some >= std::max(1, machine_.whole_warps ? lanes : lanes / 4); some /= 2) {
+      // Then a thread has the accumulators of several lanes of the tree, in registers, so that there is no loop over
+      // packs.
+      const bool fits = !all && schedule_.is_short &&
+                        base::ceil_div<std::int64_t>(row_packs(), some) <= packs_of_block &&
+                        some * pack * packed_.widest() >= least_bytes;
+      if (some < lanes && !fits) break;
+      for (int of_block = threads; of_block >= least; of_block /= 2) teams.push_back({some, 1, of_block});
+    }
+    return teams;
+  }
+
+  void fit(const Team& team) {
+    schedule_.lanes = team.lanes;
+    schedule_.warps = team.warps;
+    schedule_.threads = team.threads;
+    while (team.warps == 1 && schedule_.threads % team.lanes != 0) --schedule_.threads;
+    const auto of_thread = static_cast<unsigned>(base::ceil_div<std::int64_t>(row_packs(), team.lanes * team.warps));
+    schedule_.packs =
+        static_cast<int>(team.warps == 1 ? std::bit_ceil(of_thread) : packs_of_block * std::bit_ceil(blocks_of_warp()));
+    schedule_.held = operands_held();
+    if (schedule_.held == 0) schedule_.packs = std::min(schedule_.packs, packs_of_block);
+    schedule_.full = is_full();
+  }
+  unsigned blocks_of_warp() const {
+    return static_cast<unsigned>(base::ceil_div(length_, ct::block_elements * schedule_.warps));
+  }
+
+  /// Sets the numbers of the model of a launch that all candidates share.
+  void measure_passes() {
+    const kernel::Kernel& kernel = analysis_.kernel;
+    groups_ = std::ssize(kernel::stage_groups(kernel));
+    state_bytes_ = state_bytes_of_groups(analysis_);
+    const bool by_element = std::ranges::any_of(
+        kernel.stores, [&](const kernel::Store& store) { return bool{analysis_.inner[store.value]}; });
+    passes_ = groups_ + (by_element ? 1 : 0);
+    for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
+      if (is_loaded_in_packs(analysis_, launch_.variant, a)) loaded_bytes_ += pack * packed_.item_size(a);
+    }
+    bytes_ = bytes_of_operands(analysis_, launch_);
+    instructions_ = instructions_of_element(analysis_);
+  }
+
+  LaunchWork work() const {
+    const std::int64_t points = point_count(launch_), threads = schedule_.lanes * schedule_.warps;
+    const auto again = static_cast<std::ptrdiff_t>(again_.size());
+    const std::span all(again_);
+    const auto held = all.first(base::to_size(schedule_.held));
+    const auto others = all.subspan(base::to_size(schedule_.held + schedule_.staged));
+    const std::int64_t held_bytes = bytes_of_packs(held);
+    // As in PackTeam::at_once (row_packs.cuh).
+    const std::int64_t in_bytes =
+        std::max<std::int64_t>(0, loaded_bytes_ - bytes_of_packs(all.first(all.size() - others.size())));
+    const std::int64_t room = (schedule_.held > 0 ? 64 : 128) / std::max<std::int64_t>(1, in_bytes);
+    const std::int64_t of_block = std::min(schedule_.packs, packs_of_block);
+    const std::int64_t at_once = room >= of_block ? of_block : room >= 4 ? 4 : room >= 2 ? 2 : 1;
+    const std::int64_t rounds = base::ceil_div(base::ceil_div(row_packs(), threads), at_once);
+    LaunchWork work;
+    work.blocks = std::max<std::int64_t>(1, base::ceil_div(points, schedule_.threads / threads));
+    // As in PackTeam::tree_lanes.
+    const std::int64_t tree_lanes = std::min<std::int64_t>(ct::lanes / schedule_.lanes, of_block);
+    const std::int64_t in_registers =
+        schedule_.packs * held_bytes + at_once * in_bytes + (tree_lanes - 1) * pack * state_bytes_;
+    work.block = {schedule_.threads, registers_of_thread(in_registers, schedule_.threads),
+                  schedule_.shared_bytes + state_bytes()};
+    work.bytes = bytes_;
+    const bool is_kept = again > 0 && others.empty();
+    work.waits = static_cast<double>(is_kept ? 1 : rounds);
+    const double more = static_cast<double>(others.empty() ? 0 : passes_ - 1);
+    work.instructions = instructions_ * static_cast<double>(points) * static_cast<double>(length_) * (1 + more);
+    work.joins = static_cast<double>(schedule_.warps > 1 ? groups_ : 0);
+    // Rows that are read again are in the cache if those that run at the same time fit.
+    const double row_bytes = static_cast<double>(bytes_of_packs(others) * row_packs());
+    const std::int64_t resident = occupancy_of(work.block, machine_.limits).blocks * machine_.multiprocessors;
+    const double at_same_time = static_cast<double>(std::min(work.blocks, resident) * (schedule_.threads / threads));
+    const bool from_cache = at_same_time * row_bytes <= static_cast<double>(machine_.cache_bytes);
+    (from_cache ? work.cache_waits : work.waits) += more * static_cast<double>(rounds);
+    if (!from_cache) work.bytes += more * row_bytes * static_cast<double>(points);
+    return work;
   }
 
   /// Rows that share a warp may be beyond the last one, and then have no elements.
@@ -103,13 +221,15 @@ class RowFit {
 
   /// Puts operands that do not fit into registers into shared memory, as far as so many threads of a multiprocessor
   /// have room for theirs.
-  void stage_operands(const Machine& machine) {
+  void stage_operands() {
+    schedule_.staged = 0;
+    schedule_.shared_bytes = 0;
     constexpr std::int64_t resident = 768;
     const std::int64_t slots = schedule_.warps == 1
                                    ? schedule_.threads * schedule_.packs
                                    : base::ceil_div(length_, ct::block_elements) * ct::block_elements / pack;
     const std::int64_t room =
-        std::min(machine.shared_bytes, machine.shared_bytes * schedule_.threads / resident) - state_bytes();
+        std::min(machine_.shared_bytes, machine_.shared_bytes * schedule_.threads / resident) - state_bytes();
     const std::span not_held = std::span(again_).subspan(base::to_size(schedule_.held));
     for (std::size_t count = 1; count <= not_held.size(); ++count) {
       const std::int64_t bytes = slots * bytes_of_packs(not_held.first(count));
@@ -169,20 +289,19 @@ class RowFit {
   Schedule& schedule_;
   const Analysis& analysis_;
   const Launch& launch_;
+  const Machine& machine_;
   std::size_t inner_;
   std::int64_t length_;
   PackedAccesses packed_;
-  std::vector<std::size_t> again_;  // operands_to_hold()
+  std::vector<std::size_t> again_;          // operands_to_hold()
+  std::ptrdiff_t groups_ = 0, passes_ = 0;  // of reductions; over the row, also for the results
+  std::int64_t loaded_bytes_ = 0;           // of a pack of all operands
+  std::int64_t state_bytes_ = 0;            // of a state of each group
+  double bytes_ = 0, instructions_ = 0;     // of all operands; of an element
+  Candidates candidates_;
 };
 
 }  // namespace
-
-/// Whether packs of the access are loaded along the row (Emitter::is_fetched).
-static bool is_loaded_in_packs(const Analysis& analysis, const Variant& variant, std::size_t a) {
-  const Access& access = analysis.accesses[a];
-  return !access.written && access.affine && !analysis.is_conditional(a) &&
-         variant.strides[a][variant.parallel.size()] != StrideClass::none;
-}
 
 bool is_short_row(const Analysis& analysis) {
   // Positions that are computed have divisions.
@@ -222,9 +341,9 @@ std::vector<std::size_t> operands_to_hold(const Analysis& analysis, const Varian
 
 void fit_row(Schedule& schedule, const Analysis& analysis, const Launch& launch, const Machine& machine,
              const Overrides& wanted, Reasons* why) {
-  RowFit fit(schedule, analysis, launch);
-  fit.run(machine, wanted);
-  if (why != nullptr) fit.explain(machine, *why);
+  RowFit fit(schedule, analysis, launch, machine);
+  fit.run(wanted);
+  if (why != nullptr) fit.explain(*why);
 }
 
 }  // namespace croton::codegen

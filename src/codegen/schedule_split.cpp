@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
+#include <limits>
 
 #include "base/rounding.hpp"
+#include "codegen/cost_model.hpp"
 #include "codegen/index_width.hpp"
 #include "codegen/packed_accesses.hpp"
 #include "codegen/schedule_row.hpp"
@@ -21,45 +24,117 @@ constexpr std::int64_t parts_of_processor = 8;
 // For the states of the blocks of a part.
 constexpr std::int64_t most_shared_bytes = 16 * 1024;
 
+bool moves(const Launch& launch, std::size_t a) {
+  return std::ranges::any_of(launch.variant.strides[a], [](StrideClass s) { return s != StrideClass::none; });
+}
+
+/// Whether positions of elements are needed for their addresses alone, so that they may be on several axes.
+bool can_fold(const Analysis& analysis, const Launch& launch) {
+  for (std::size_t a = 0; a < analysis.accesses.size(); ++a) {
+    if (!analysis.accesses[a].affine ||
+        (moves(launch, a) && (analysis.accesses[a].written || analysis.is_conditional(a))))
+      return false;
+  }
+  const kernel::Kernel& kernel = analysis.kernel;
+  return std::ranges::none_of(analysis.explicit_axes, std::identity{}) &&
+         std::ranges::none_of(kernel.checks, [&](const kernel::Check& check) {
+           return analysis.inner[check.condition] || analysis.inner[check.value];
+         });
+}
+
+/// Positions have no lines, so that 64 bits for the first element of a block and 32 from there are no help.
+IndexWidth folded_index(const Analysis& analysis, const Launch& launch, std::int64_t part, Reasons* why) {
+  const IndexWidth width = choose_index_width(analysis, launch, launch.sizes.size() - 1, pack, why);
+  const bool fits = inner_length(launch) <= std::numeric_limits<std::int32_t>::max() - part;
+  if (width == IndexWidth::narrow && fits) return width;
+  if (why != nullptr) why->back() = "index=wide: positions of elements, or offsets, reach 2^31";
+  return IndexWidth::wide;
+}
+
+/// The work of a launch with parts of that many blocks of the tree.
+LaunchWork work_of(const Analysis& analysis, const Launch& launch, std::int64_t of_part, int threads) {
+  const std::int64_t states = state_bytes_of_groups(analysis), length = inner_length(launch);
+  const std::int64_t blocks = base::ceil_div(length, ct::block_elements);
+  const std::int64_t parts = base::ceil_div(blocks, of_part);
+  std::int64_t in_bytes = 0;
+  for (std::size_t a = 0; a < analysis.accesses.size(); ++a) {
+    if (analysis.accesses[a].affine && moves(launch, a))
+      in_bytes += pack * static_cast<std::int64_t>(size_of(analysis.operand_of(a).dtype));
+  }
+  // As in PackTeam::at_once (row_packs.cuh).
+  const std::int64_t room = 128 / std::max<std::int64_t>(1, in_bytes);
+  const std::int64_t at_once = room >= 8 ? 8 : room >= 4 ? 4 : room >= 2 ? 2 : 1;
+  LaunchWork work;
+  work.bytes = bytes_of_operands(analysis, launch) + 2 * static_cast<double>(parts * states);
+  work.instructions = instructions_of_element(analysis) * static_cast<double>(length);
+  work.blocks = std::max<std::int64_t>(1, parts);
+  work.block = {threads, registers_of_thread(at_once * in_bytes, threads), of_part * states};
+  const std::int64_t of_warp = base::ceil_div(std::min(of_part, blocks), threads / ct::lanes);
+  work.waits = static_cast<double>(of_warp * (ct::block_elements / (ct::lanes * pack) / at_once));
+  work.joins = 1;
+  work.publishes = true;
+  work.last_waits = static_cast<double>(base::ceil_div<std::int64_t>(parts, threads));
+  return work;
+}
+
 }  // namespace
 
 void fit_split(Schedule& schedule, const Analysis& analysis, const Launch& launch, const Machine& machine,
                Reasons* why) {
-  if (launch.variant.inner.size() != 1) {
-    if (why != nullptr) why->push_back("two launches: the elements are on several axes, or there is one");
+  const std::size_t axes = launch.variant.inner.size();
+  if (axes == 0 || (axes > 1 && !can_fold(analysis, launch))) {
+    if (why != nullptr)
+      why->push_back(axes == 0 ? "two launches: there is one element"
+                               : "two launches: the elements are on several axes, and more than addresses depends on "
+                                 "their positions");
     return;
   }
-  const std::int64_t blocks = base::ceil_div(launch.sizes[0], ct::block_elements);
+  const std::int64_t length = inner_length(launch);
+  const std::int64_t blocks = base::ceil_div(length, ct::block_elements);
   schedule.threads = static_cast<int>(std::bit_floor(static_cast<unsigned>(schedule.threads)));
   const std::int64_t warps = schedule.threads / ct::lanes;
   const std::int64_t most = std::max(warps, most_shared_bytes / state_bytes_of_groups(analysis));
   std::int64_t of_part = warps;
   const std::int64_t wanted = parts_of_processor * machine.multiprocessors;
   while (2 * of_part <= most && base::ceil_div(blocks, of_part) > wanted) of_part *= 2;
-  if (base::ceil_div(blocks, of_part) > ct::most_split_parts) {
-    if (why != nullptr) why->push_back(fmt::format("two launches: {} elements are too many parts", launch.sizes[0]));
+  Candidates candidates(machine);
+  // First the parts by the rule, then larger and smaller ones.
+  for (const std::int64_t some : {of_part, 2 * of_part, of_part / 2, of_part / 4}) {
+    if (some < warps || some > most || base::ceil_div(blocks, some) > ct::most_split_parts) continue;
+    schedule.part = some * ct::block_elements;
+    candidates.add(schedule, work_of(analysis, launch, some, schedule.threads));
+  }
+  schedule.part = 0;
+  if (candidates.empty()) {
+    if (why != nullptr) why->push_back(fmt::format("two launches: {} elements are too many parts", length));
     return;
   }
-  const PackedAccesses packed(analysis, launch, 0);
+  schedule = candidates.best();
+  of_part = schedule.part / ct::block_elements;
+  const PackedAccesses packed(analysis, launch, axes - 1);
+  // The packs of a line on several axes must end with it, for one division to find them.
+  const bool in_packs = axes == 1 || launch.sizes.back() % pack == 0;
   schedule.lanes = ct::lanes;
   schedule.warps = static_cast<int>(warps);
   schedule.packs = ct::block_elements / (ct::lanes * pack);
   schedule.row_blocks = static_cast<int>(of_part);
-  schedule.part = of_part * ct::block_elements;
-  schedule.vector = machine.aligned && packed.is_aligned_in_packs(pack) ? pack : 1;
+  schedule.vector = in_packs && machine.aligned && packed.is_aligned_in_packs(pack) ? pack : 1;
   // Of a few elements the conditions cost nothing, and another text would.
-  schedule.whole = launch.sizes[0] >= ct::block_elements && launch.sizes[0] % pack == 0;
-  schedule.full = launch.sizes[0] > 0 && launch.sizes[0] % ct::block_elements == 0;
+  schedule.whole = in_packs && (axes > 1 || (length >= ct::block_elements && length % pack == 0));
+  schedule.full = length > 0 && length % ct::block_elements == 0;
   schedule.is_short = is_short_row(analysis);
-  schedule.index = choose_index_width(analysis, launch, 0, schedule.part, why);
+  schedule.index = axes == 1 ? choose_index_width(analysis, launch, 0, schedule.part, why)
+                             : folded_index(analysis, launch, schedule.part, why);
   if (why == nullptr) return;
-  why->push_back(fmt::format("part={}: {} parts, of at least {} elements, for {} multiprocessors", schedule.part,
-                             reduction_parts(launch, schedule), warps * ct::block_elements, machine.multiprocessors));
-  why->push_back(packed.alignment_reason(schedule.vector > 1, machine, pack));
+  why->push_back(fmt::format("part={}: {} parts, of at least {} elements, for {} multiprocessors{}", schedule.part,
+                             reduction_parts(launch, schedule), warps * ct::block_elements, machine.multiprocessors,
+                             candidates.comparison([](const Schedule& s) { return fmt::format("part={}", s.part); })));
+  why->push_back(in_packs ? packed.alignment_reason(schedule.vector > 1, machine, pack)
+                          : fmt::format("not aligned: lines of {} elements are no whole packs", launch.sizes.back()));
   if (schedule.full)
-    why->push_back(fmt::format("full: {} is a multiple of {}", launch.sizes[0], ct::block_elements));
+    why->push_back(fmt::format("full: {} is a multiple of {}", length, ct::block_elements));
   else if (schedule.whole)
-    why->push_back(fmt::format("whole: {} is a multiple of {}", launch.sizes[0], pack));
+    why->push_back(fmt::format("whole: {} is a multiple of {}", axes == 1 ? length : launch.sizes.back(), pack));
 }
 
 }  // namespace croton::codegen

@@ -63,8 +63,11 @@ std::int64_t number_of(const Parameter& parameter, const StandalonePart& part, s
     case Parameter::Kind::parts_divisor:
     case Parameter::Kind::bands:
     case Parameter::Kind::bands_divisor:
-      return position_parameter(parameter, *part.launch, part.schedule);
+    case Parameter::Kind::side_divisor:
+    case Parameter::Kind::side_tiles_divisor:
+      return position_parameter(parameter, *part.analysis, *part.launch, part.schedule);
     case Parameter::Kind::matrix:
+    case Parameter::Kind::matrix_divisor:
     case Parameter::Kind::motion:
     case Parameter::Kind::loop:
     case Parameter::Kind::pointer:
@@ -81,10 +84,17 @@ std::int64_t number_of(const Parameter& parameter, const StandalonePart& part, s
 std::string standalone_program(const Text& text, std::span<const StandalonePart> parts) {
   const bool split = text.state_bytes > 0;
   std::int64_t items = 0;
-  for (const StandalonePart& part : parts) items += gpu_items(*part.analysis, *part.launch, part.schedule);
+  LaunchMemory memory;
+  std::vector<LaunchMemory> memory_begin;  // of each part
+  for (const StandalonePart& part : parts) {
+    memory_begin.push_back(memory);
+    memory.add(launch_memory(*part.analysis, *part.launch, part.schedule));
+    if (is_epilogue(parts[0].analysis->kernel.family, part.analysis->kernel.family))
+      ++memory.counters;
+    else
+      items += gpu_items(*part.analysis, *part.launch, part.schedule);
+  }
   const Schedule& schedule = parts[0].schedule;
-  const LaunchMemory memory =
-      parts.size() > 1 ? LaunchMemory() : launch_memory(*parts[0].analysis, *parts[0].launch, schedule);
   const std::int64_t blocks = gpu_blocks(*parts[0].analysis, items, schedule);
 
   std::string operands, parameters;
@@ -113,9 +123,10 @@ std::string standalone_program(const Text& text, std::span<const StandalonePart>
       // The word of failed checks comes first, then the partial results of a long reduction, then counters.
       parameters += "      {Kind::scratch, 0, 0},\n";
     } else if (parameter.kind == Parameter::Kind::workspace) {
-      parameters += "      {Kind::scratch, 0, 64},\n";
+      parameters += fmt::format("      {{Kind::scratch, 0, {}}},\n", 64 + memory_begin[parameter.part].state_bytes);
     } else if (parameter.kind == Parameter::Kind::counters) {
-      parameters += fmt::format("      {{Kind::scratch, 0, {}}},\n", 64 + memory.state_bytes);
+      parameters += fmt::format("      {{Kind::scratch, 0, {}}},\n",
+                                64 + memory.state_bytes + 4 * memory_begin[parameter.part].counters);
     } else {
       parameters += fmt::format("      {{Kind::number, 0, {}}},\n", number_of(parameter, part, last_tile));
     }

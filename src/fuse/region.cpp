@@ -1,12 +1,14 @@
 #include "fuse/region.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "base/device_name.hpp"
 #include "base/index.hpp"
 #include "fuse/node_work.hpp"
 #include "fuse/sources.hpp"
@@ -63,6 +65,8 @@ class RegionFinder {
     result_.stored.assign(count, false);
     result_.level_of.assign(count, 0);
     is_sent_.assign(count, false);
+    is_update_.assign(count, false);
+    for (const expr::Update& update : graph.updates) is_update_[update.value] = true;
     for (NodeId id = 0; id < count; ++id) {
       for (const NodeId input : arena_.inputs(id)) {
         if (arena_.op(input).kind == Kind::Transfer) is_sent_[arena_.input(input, 0)] = true;
@@ -105,6 +109,15 @@ class RegionFinder {
     if (arena_.op(id).kind == Kind::Transfer) result_.level_of[id] = -1;
     for (const Source& s : collector_.sources())
       result_.level_of[id] = std::max(result_.level_of[id], result_.level_of[s.node] + 1);
+    note_reader(collector_.sources(), result_.level_of[id]);
+  }
+
+  /// Notes that a call or the region `reader`, of this level, reads the sources.
+  void note_reader(const std::vector<Source>& sources, int level, RegionId reader = no_region) {
+    for (const Source& source : sources) {
+      const RegionId r = result_.region_of[source.node];
+      if (r != no_region && r != reader) lowest_reader_[r] = std::min(lowest_reader_[r], level);
+    }
   }
 
   /// The node as a candidate. The collector then has its sources.
@@ -174,17 +187,76 @@ class RegionFinder {
     }
     // The highest region comes first: only it can be at or above the level of all others.
     std::ranges::sort(tried, std::ranges::greater{}, [&](RegionId r) { return result_.regions[r].level; });
-    // Regions of the same space can be joined too, but not with nodes that work on another device waits for: that work
-    // would wait for the whole region.
-    if (const auto at = by_space_.find(c.space); at != by_space_.end() && !is_sent_[c.node]) {
-      for (const RegionId r : at->second) {
-        if (std::ranges::find(tried, r) == tried.end() && !sending_regions_.contains(r)) tried.push_back(r);
-      }
+    const std::vector<RegionId> read = tried;
+    for (const RegionId r : neighbours(c)) {
+      if (std::ranges::find(tried, r) == tried.end()) tried.push_back(r);
     }
     for (const RegionId r : tried) {
-      if (may_join(c, sources, r)) return r;
+      if (may_join(c, sources, r, result_.regions[r].level)) return r;
+    }
+    for (const RegionId r : tried) {
+      const int level = level_above(sources, r);
+      const bool shares = std::ranges::find(read, r) != read.end() || (updates(c, r) && !mixes(c, r));
+      if (!shares || !may_rise(c, r, level) || !may_join(c, sources, r, level)) continue;
+      raise(r, level);
+      return r;
     }
     return no_region;
+  }
+
+  /// Regions of which the candidate need not read values: those of the same space, and for updates those that read the
+  /// same arrays. Nodes that work on another device waits for join none: that work would wait for the whole region.
+  std::vector<RegionId> neighbours(const Candidate& c) const {
+    std::vector<RegionId> found;
+    if (is_sent_[c.node]) return found;
+    std::vector<RegionId> of_arrays;
+    for (const NodeId array : collector_.arrays()) {
+      const auto at = by_array_.find(array);
+      if (at != by_array_.end()) of_arrays.insert(of_arrays.end(), at->second.begin(), at->second.end());
+    }
+    const auto add = [&](RegionId r) {
+      if (sending_regions_.contains(r)) return;
+      // Updates of different parameters become one launch of several kernels, which share one text.
+      if (!updates(c, r) || std::ranges::find(of_arrays, r) != of_arrays.end()) found.push_back(r);
+    };
+    if (const auto at = by_space_.find(c.space); at != by_space_.end()) std::ranges::for_each(at->second, add);
+    if (is_update_[c.node]) std::ranges::for_each(of_arrays, add);
+    return found;
+  }
+
+  bool updates(const Candidate& c, RegionId r) const {
+    return !c.space.empty() && (is_update_[c.node] || updating_regions_.contains(r));
+  }
+
+  /// Whether a kernel of both would store updates and other results, so that it could not overwrite the old values.
+  bool mixes(const Candidate& c, RegionId r) const {
+    return is_update_[c.node] ? storing_regions_.contains(r)
+                              : storage_.must_store[c.node] && updating_regions_.contains(r);
+  }
+
+  /// The lowest level above those of the sources that are not in the region.
+  int level_above(const std::vector<Source>& sources, RegionId r) const {
+    int level = 0;
+    for (const Source& source : sources) {
+      if (result_.region_of[source.node] != r) level = std::max(level, result_.level_of[source.node] + 1);
+    }
+    return level;
+  }
+
+  /// Whether the region may wait for values of higher levels that the candidate reads, too. Elements that both need are
+  /// then read once: the new value of a parameter is computed with the moments of its gradient, although it also reads
+  /// the rate of the step.
+  bool may_rise(const Candidate& c, RegionId r, int level) const {
+    const Region& region = result_.regions[r];
+    const bool element_wise = c.reduces || c.space == region.space;
+    // Values of 16 bits are rounded when they are stored: those that were read back would have other bits.
+    const bool rounds = is_rounded(arena_, c.node) ||
+                        std::ranges::any_of(region.members, [&](NodeId m) { return is_rounded(arena_, m); });
+    return element_wise && !rounds && level < lowest_reader_[r] && !sending_regions_.contains(r);
+  }
+  void raise(RegionId r, int level) {
+    result_.regions[r].level = level;
+    for (const NodeId member : result_.regions[r].members) result_.level_of[member] = level;
   }
 
   /// Whether a contraction can compute the candidate in its epilogue, from its sums. The gradient of a parameter is
@@ -196,24 +268,35 @@ class RegionFinder {
     });
   }
 
-  bool may_join(const Candidate& c, const std::vector<Source>& sources, RegionId r) const {
+  /// Whether the candidate can join the region, if that has this level.
+  bool may_join(const Candidate& c, const std::vector<Source>& sources, RegionId r, int level) const {
     const Region& region = result_.regions[r];
     if (storage_.contracts[region.members.front()] && !may_be_epilogue(c, region)) return false;
     const auto axes = fit(c, region);
     if (!axes) return false;
-    const bool element_wise = c.reduces || c.space == region.space;
+    const bool element_wise = c.reduces || c.space == region.space, whole = reduces_all(region);
+    // Rounded values have kernels of their own nowhere, or everywhere, as they are rounded when they are stored.
+    const bool is_apart = base::DeviceName::of_place(region.place).is_gpu() && !is_rounded(arena_, c.node) &&
+                          std::ranges::none_of(region.members, [&](NodeId m) { return is_rounded(arena_, m); });
     for (const Source& source : sources) {
       const RegionId from = result_.region_of[source.node];
       if (from != r) {
-        if (result_.level_of[source.node] >= region.level) return false;
+        if (result_.level_of[source.node] >= level) return false;
+        // Reductions of everything that do not depend on each other are one launch on a GPU, at whose end a kernel of
+        // its own joins their results; the end of one of them would have to wait for the others.
+        const bool is_other = from != no_region && reduces_all(result_.regions[from]) && !read_by_[r].contains(from);
+        if (is_apart && whole && !element_wise && is_other) return false;
         continue;
       }
       if (!is_aligned(source, *axes, region)) return false;
       // Without parallel axes the reduction is split over blocks, so no member may iterate over the elements after it.
-      const bool whole = region.inner.size() == region.space.size() && !region.inner.empty();
       if (whole && element_wise && after_reduction_.contains(source.node)) return false;
     }
     return true;
+  }
+
+  static bool reduces_all(const Region& region) {
+    return region.inner.size() == region.space.size() && !region.inner.empty();
   }
 
   RegionId open_region(const Candidate& c, const std::vector<Source>& sources) {
@@ -224,10 +307,17 @@ class RegionFinder {
     for (const Source& source : sources) region.level = std::max(region.level, result_.level_of[source.node] + 1);
     const RegionId r = result_.regions.end_id();
     result_.regions.push_back(std::move(region));
-    auto& list = by_space_[c.space];
-    list.insert(list.begin(), r);
-    if (list.size() > 4) list.pop_back();  // keeps the search short: old regions are full or on too low a level
+    lowest_reader_.push_back(std::numeric_limits<int>::max());
+    read_by_.emplace_back();
+    add_recent(by_space_[c.space], r);
     return r;
+  }
+
+  /// Keeps the search short: old regions are full or on too low a level.
+  static void add_recent(std::vector<RegionId>& list, RegionId r) {
+    if (std::ranges::find(list, r) != list.end()) return;
+    list.insert(list.begin(), r);
+    if (list.size() > 4) list.pop_back();
   }
 
   void join(RegionId r, const Candidate& c, const std::vector<Source>& sources) {
@@ -235,12 +325,18 @@ class RegionFinder {
     if (c.reduces) region.inner = c.inner;
     region.members.push_back(c.node);
     if (is_sent_[c.node]) sending_regions_.insert(r);
+    if (storage_.must_store[c.node]) (is_update_[c.node] ? updating_regions_ : storing_regions_).insert(r);
+    for (const NodeId array : collector_.arrays()) add_recent(by_array_[array], r);
     region.body_nodes += 1 + arena_.inputs(c.node).size() + base::to_size(3 * unrolled_count(arena_, c.node));
     result_.region_of[c.node] = r;
     result_.level_of[c.node] = region.level;
+    note_reader(sources, region.level, r);
     bool after = c.reduces;
-    for (const Source& source : sources)
-      after = after || (result_.region_of[source.node] == r && after_reduction_.contains(source.node));
+    for (const Source& source : sources) {
+      const RegionId from = result_.region_of[source.node];
+      if (from != r && from != no_region) read_by_[r].insert(from);
+      after = after || (from == r && after_reduction_.contains(source.node));
+    }
     if (after) after_reduction_.insert(c.node);
   }
 
@@ -268,9 +364,14 @@ class RegionFinder {
   SourceCollector collector_;
   Regions result_;
   std::set<NodeId> after_reduction_;
-  std::vector<bool> is_sent_;           // nodes that are sent to another device
-  std::set<RegionId> sending_regions_;  // regions with nodes that are sent
-  std::map<std::vector<NodeId>, std::vector<RegionId>> by_space_;
+  base::IdVector<RegionId, std::set<RegionId>> read_by_;  // per region: the regions that it reads
+  base::IdVector<RegionId, int> lowest_reader_;  // per region: the lowest level of the calls and regions that read it
+  std::vector<bool> is_sent_;                    // nodes that are sent to another device
+  std::vector<bool> is_update_;                  // nodes that are the new value of a shared variable
+  std::set<RegionId> sending_regions_, updating_regions_;          // regions with such nodes
+  std::set<RegionId> storing_regions_;                             // regions with other results
+  std::map<std::vector<NodeId>, std::vector<RegionId>> by_space_;  // the latest ones first
+  std::map<NodeId, std::vector<RegionId>> by_array_;               // those that read the array, the latest ones first
 };
 
 }  // namespace

@@ -4,7 +4,9 @@
 // none, because readers read through them. A region has an iteration space S and, after a reduction over axes A of S
 // has joined it, the inner axes A: its members have the shape S, or S without A. A node joins the region of an input if
 // shapes and indices match. Regions have levels: a region reads other regions only on strictly lower levels. Therefore
-// regions cannot depend on each other in a cycle, and one pass over the nodes finds them.
+// regions cannot depend on each other in a cycle, and one pass over the nodes finds them. A node that shares elements
+// with a region and also reads a value of a higher level raises the region above that value, if no reader of the region
+// is on a level between.
 #pragma once
 
 #include "fuse/sources.hpp"

@@ -38,6 +38,7 @@ Space space_of(const Arena& arena, const std::vector<NodeId>& shape) {
 void SourceCollector::begin() {
   ++collection_;
   sources_.clear();
+  arrays_.clear();
 }
 
 void SourceCollector::collect(NodeId node, Axes axes, bool aligned) {
@@ -52,6 +53,7 @@ void SourceCollector::collect(NodeId node, Axes axes, bool aligned) {
     return collect_inputs(node, {}, true);
   }
   if (!recomputed) {
+    if (arena_.type(node).rank() > 0) arrays_.push_back(node);
     if (!is_leaf) sources_.push_back({node, aligned, std::move(axes)});
     return;
   }

@@ -47,6 +47,8 @@ class SourceCollector {
   void add(NodeId node) { sources_.push_back({node, false, {}}); }
   /// The sources since `begin`.
   const std::vector<Source>& sources() const { return sources_; }
+  /// The arrays that were read since `begin`, leaves of the graph included, without scalars. One can occur twice.
+  const std::vector<NodeId>& arrays() const { return arrays_; }
 
  private:
   const Storage& storage_;
@@ -54,6 +56,7 @@ class SourceCollector {
   std::vector<std::uint32_t> seen_;  // per node: the number of the last collection that visited it
   std::uint32_t collection_ = 0;
   std::vector<Source> sources_;
+  std::vector<NodeId> arrays_;
 };
 
 }  // namespace croton::fuse

@@ -130,6 +130,7 @@ class StorageFinder {
       bool from_stored = kind == Kind::Map || kind == Kind::Check || kind == Kind::View || kind == Kind::Generate ||
                          kind == Kind::Window;
       for (const NodeId input : arena_.inputs(id)) {
+        if (is_stored_scalar(id, input, cost[input])) continue;
         const Kind read = arena_.op(input).kind;
         const bool recomputed = read != Kind::Reduce && read != Kind::Join && read != Kind::Gather;
         from_stored = from_stored && recomputed && cost[input] <= cheap_cost;
@@ -143,6 +144,13 @@ class StorageFinder {
           storage_.cheap[id] || (options_.join && (kind == Kind::Map || kind == Kind::Check) && from_stored &&
                                  cost[id] <= cheap_cost && loads[id] <= max_cheap_loads);
     }
+  }
+
+  /// Whether an array reads a scalar that costs too much to be computed again for each element: it has a kernel of its
+  /// own, and costs the readers of the array no more than a scalar argument.
+  bool is_stored_scalar(NodeId reader, NodeId scalar, int cost) const {
+    return cost > cheap_cost && arena_.op(reader).kind == Kind::Map && arena_.type(scalar).rank() == 0 &&
+           arena_.type(reader).rank() > 0 && !is_rounded(arena_, reader);
   }
 
   /// A map whose only reader is a Window with one reader is computed where the windows are read: one element of one

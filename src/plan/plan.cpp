@@ -6,9 +6,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <ranges>
 #include <set>
+#include <span>
 #include <tuple>
 
+#include "base/device_name.hpp"
 #include "base/find.hpp"
 #include "base/source_place.hpp"
 #include "fuse/product.hpp"
@@ -24,7 +28,8 @@ bool has(const auto& ids, auto id) { return std::ranges::find(ids, id) != ids.en
 
 class Planner {
  public:
-  explicit Planner(const Program& program) : program_(program), graph_(program.graph), arena_(program.graph.arena) {}
+  Planner(const Program& program, bool for_gpu)
+      : program_(program), graph_(program.graph), arena_(program.graph.arena), for_gpu_(for_gpu) {}
 
   Plan run() {
     leaves();
@@ -32,10 +37,13 @@ class Planner {
     results();
     donate_shared();
     order();
+    bring_columns_to_rows();
+    join_reductions();
     launches();
     segments();
     lifetimes();
     in_place();
+    keep_during_passes();
     return std::move(plan_);
   }
 
@@ -166,8 +174,8 @@ class Planner {
     for (const fuse::BranchCall::Result& result : call.results) write(step, result.node);
     step.bodies = {body_plan(call.then), body_plan(call.otherwise)};
   }
-  static std::shared_ptr<const Plan> body_plan(const std::shared_ptr<const Program>& body) {
-    return std::make_shared<const Plan>(make_plan(*body));
+  std::shared_ptr<const Plan> body_plan(const std::shared_ptr<const Program>& body) const {
+    return std::make_shared<const Plan>(for_gpu_ ? make_plan_for_gpu(*body) : make_plan(*body));
   }
 
   /// A device reads its own memory. (A branch gets the inputs of the chosen body sent to it.)
@@ -323,15 +331,175 @@ class Planner {
     plan_.commit_step = *std::ranges::find_if(ids, [&](StepId s) { return step(s).after_commit; });
   }
   const Call& call_of(const Step& step) const { return program_.calls[step.call]; }
+  bool is_on_gpu(const Call& call) const { return for_gpu_ || base::DeviceName::of_place(call.place).is_gpu(); }
   bool is_pointwise(const Step& step) const { return call_of(step).is_kernel(kernel::Family::pointwise); }
 
+  /// Whether a row kernel and the column kernel after it walk the same matrix and use common operands, so that a GPU
+  /// may do both in one pass over it.
+  bool walk_one_matrix(StepId first, StepId second) const {
+    const Call &rows = call_of(step(first)), &columns = call_of(step(second));
+    if (!is_on_gpu(rows) || !rows.is_kernel(kernel::Family::row) || !columns.is_kernel(kernel::Family::column))
+      return false;
+    if (rows.place != columns.place || rows.segment != columns.segment || step(first).after_commit ||
+        step(second).after_commit || columns.has_checks())
+      return false;
+    const auto axes_of = [](const fuse::KernelCall& call) {
+      std::vector<std::pair<NodeId, std::optional<std::int64_t>>> axes;
+      for (const kernel::Axis& axis : call.kernel->axes) {
+        const expr::Arena& body = call.kernel->body;
+        if (body.op(axis.extent).is(expr::Core::extent))
+          axes.emplace_back(call.extents[body.attrs(axis.extent).index("k")], std::nullopt);
+        else
+          axes.emplace_back(expr::no_node, body.known(axis.extent));
+      }
+      return axes;
+    };
+    const auto &row_call = rows.as<fuse::KernelCall>(), &column_call = columns.as<fuse::KernelCall>();
+    // Values that are made of whole columns must wait for all rows.
+    const kernel::Kernel& reduction = *column_call.kernel;
+    const auto stores_elements = [&](const kernel::Store& store) {
+      return store.index.size() >= reduction.axes.size();
+    };
+    if (kernel::stage_groups(reduction).size() > 1 || std::ranges::any_of(reduction.stores, stores_elements))
+      return false;
+    const std::vector<BufferId>& reads = step(second).reads;
+    return axes_of(row_call) == axes_of(column_call) && std::ranges::any_of(reads, [&](BufferId b) {
+             return has(step(first).reads, b) || has(step(first).writes, b);
+           });
+  }
+
+  /// Whether a launch is a row kernel and a column kernel of one matrix.
+  bool is_pass(const Launch& launch) const {
+    return launch.size() == 2 && call_of(step(launch.first_step)).is_kernel(kernel::Family::row);
+  }
+
+  /// Moves each column kernel to the row kernel with which it may share a launch, if its operands are there by
+  /// then.
+  void bring_columns_to_rows() {
+    for (const StepId s : plan_.steps.ids()) {
+      if (s == plan_.commit_step) return;
+      if (!call_of(step(s)).is_kernel(kernel::Family::column)) continue;
+      StepId last_writer = no_step;
+      for (const BufferId b : step(s).reads) last_writer = std::max(last_writer, writer(b));
+      for (StepId r = s.previous(); r != no_step && r >= last_writer; r = r.previous()) {
+        if (!walk_one_matrix(r, s)) continue;
+        if (r.next() != s && walk_one_matrix(r, r.next())) continue;  // it shares a launch with another one
+        const auto at = [&](StepId of) { return plan_.steps.begin() + of.number(); };
+        std::rotate(at(r.next()), at(s), at(s.next()));
+        break;
+      }
+    }
+  }
+
+  // ---- reductions of one launch ----
+
+  bool is_reduction(const Step& step) const {
+    const Call& call = call_of(step);
+    return is_on_gpu(call) && !step.after_commit && call.is_kernel(kernel::Family::split) && !call.has_checks();
+  }
+  bool are_together(const Step& a, const Step& b) const {
+    return call_of(a).place == call_of(b).place && call_of(a).segment == call_of(b).segment;
+  }
+  bool reads_result(const Step& reader, const Step& writer) const {
+    return std::ranges::any_of(writer.writes, [&](BufferId w) { return has(reader.reads, w); });
+  }
+  bool is_scalar(BufferId b) const { return arena_.type(buffer(b).node).shape.empty(); }
+  std::span<Step> steps_of(std::size_t begin, std::size_t end) {
+    return std::span(plan_.steps.begin(), plan_.steps.end()).subspan(begin, end - begin);
+  }
+
+  /// Makes reductions of whole arrays on a GPU consecutive, if they do not depend on each other, and then one launch.
+  /// Kernels are only moved where no array needs its memory for longer. Kernels of one point that use their results
+  /// (of a norm, the root of a sum) follow them.
+  void join_reductions() {
+    std::size_t begin = 0, end = 0;  // the last reductions that are together
+    std::vector<StepId> last;        // of each launch of several
+    for (std::size_t s = 0; s < plan_.commit_step.index(); ++s) {
+      if (!is_reduction(plan_.steps[StepId(s)])) continue;
+      if (begin == end || !move_together(begin, end, s)) {
+        begin = s;
+        end = s + 1;
+        continue;
+      }
+      if (end - begin == 2) last.emplace_back();
+      last.back() = StepId(end - 1);
+      for (const Step& step : steps_of(begin, end)) joined_[step.call] = last.size();
+    }
+    // Those of earlier launches would move later ones.
+    for (; !last.empty(); last.pop_back()) {
+      while (add_epilogue(last.back())) last.back() = last.back().next();
+    }
+  }
+
+  /// Moves step `s` to the reductions [begin, end), or these to `s`. Returns whether that is possible.
+  bool move_together(std::size_t& begin, std::size_t& end, std::size_t s) {
+    const std::span<Step> all = steps_of(begin, s + 1);
+    const Step &first = all.front(), &next = all.back();
+    if (!are_together(first, next)) return false;
+    const std::span<Step> together = all.first(end - begin), before = all.first(all.size() - 1);
+    const bool rises = std::ranges::none_of(before, [&](const Step& t) { return reads_result(next, t); }) &&
+                       (s == end || std::ranges::all_of(next.writes, [&](BufferId w) { return is_scalar(w); }));
+    if (rises) {
+      std::rotate(all.begin() + std::ssize(together), all.end() - 1, all.end());
+      ++end;
+      return true;
+    }
+    const bool sinks = std::ranges::all_of(together, [&](const Step& t) {
+      return std::ranges::none_of(all.subspan(together.size()), [&](const Step& u) { return reads_result(u, t); }) &&
+             std::ranges::all_of(t.reads, [&](BufferId r) { return is_kept(r, s); });
+    });
+    if (!sinks) return false;
+    std::rotate(all.begin(), all.begin() + std::ssize(together), all.end() - 1);
+    begin += s - end;
+    end = s + 1;
+    return true;
+  }
+  /// Whether a value has memory until step `s` anyway. The last readers, updates, are the most likely ones.
+  bool is_kept(BufferId b, std::size_t s) {
+    return buffer(b).role != Buffer::Role::temporary || is_scalar(b) ||
+           std::ranges::any_of(std::views::reverse(steps_of(s, plan_.steps.size())),
+                               [&](const Step& t) { return has(t.reads, b); });
+  }
+
+  /// Moves a kernel of one point that reads results of a launch of reductions after its last step. False: there is
+  /// none.
+  bool add_epilogue(StepId last) {
+    const std::size_t group = joined_.at(step(last).call);
+    const auto in_group = [&](const Step& t) { return group_of(t) == group; };
+    const std::span<Step> after = steps_of(last.index() + 1, plan_.commit_step.index());
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      const Call& call = call_of(after[i]);
+      if (!are_together(step(last), after[i]) || !is_pointwise(after[i]) || call.has_checks()) continue;
+      if (!call.as<fuse::KernelCall>().kernel->axes.empty()) continue;
+      const auto is_read = [&](const Step& t) { return reads_result(after[i], t); };
+      const bool uses = std::ranges::any_of(plan_.steps, [&](const Step& t) { return in_group(t) && is_read(t); });
+      if (!uses || std::ranges::any_of(after.first(i), is_read)) continue;
+      const auto own = after.begin() + static_cast<std::ptrdiff_t>(i);
+      std::rotate(after.begin(), own, own + 1);
+      joined_[after.front().call] = group;
+      return true;
+    }
+    return false;
+  }
+  /// The number of the launch of several reductions that the step is in; 0: none.
+  std::size_t group_of(const Step& step) const {
+    const auto found = joined_.find(step.call);
+    return found == joined_.end() ? 0 : found->second;
+  }
+
   /// In-place updates never read a variable that another one overwrites (donate_shared), so the pointwise ones on a
-  /// device become one launch.
+  /// device become one launch. Those of reductions are in joined_.
   void launches() {
-    const auto joins = [&](StepId s) { return s != no_step && step(s).after_commit && is_pointwise(step(s)); };
+    const auto is_update = [&](StepId s) { return step(s).after_commit && is_pointwise(step(s)); };
     const auto place = [&](StepId s) { return call_of(step(s)).place; };
     for (const StepId s : plan_.steps.ids()) {
-      if (joins(s) && joins(s.previous()) && place(s) == place(s.previous()))
+      const StepId before = s.previous();
+      const bool alone = !plan_.launches.empty() && plan_.launches.back().size() == 1;
+      const bool joins =
+          before != no_step && ((is_update(s) && is_update(before) && place(s) == place(before)) ||
+                                (group_of(step(s)) != 0 && group_of(step(s)) == group_of(step(before))) ||
+                                (alone && walk_one_matrix(before, s)));
+      if (joins)
         plan_.launches.back().end_step = s.next();
       else
         plan_.launches.push_back({s, s.next()});
@@ -372,6 +540,7 @@ class Planner {
       for (const BufferId b : step(s).writes) touch(b);
       if (step(s).workspace != no_buffer) touch(step(s).workspace);
     }
+    keep_during_launches();
     // A number that the host reads back is kept until the end of its segment.
     for (const Segment& segment : plan_.segments) {
       if (segment.end_launch == LaunchId(0)) continue;  // no launches before its end: only inputs are read back
@@ -380,9 +549,25 @@ class Planner {
     }
   }
 
-  /// A temporary shares the memory of another one that this step reads last, if it can be computed in place.
+  /// The kernels of one launch run at the same time: the temporaries of each are kept during all of it.
+  void keep_during_launches() {
+    for (const Launch& launch : plan_.launches) {
+      if (launch.size() == 1 || is_pass(launch)) continue;
+      const StepId first = launch.first_step, last = launch.end_step.previous();
+      for (Buffer& buffer : plan_.buffers) {
+        if (buffer.role != Buffer::Role::temporary || buffer.first_step > last || buffer.last_step < first) continue;
+        buffer.first_step = std::min(buffer.first_step, first);
+        buffer.last_step = std::max(buffer.last_step, last);
+      }
+    }
+  }
+
+  /// A temporary shares the memory of another one that this step reads last, if it can be computed in place. Other
+  /// kernels of the same launch may still read that one.
   void in_place() {
-    for (const StepId s : plan_.steps.ids()) {
+    for (const Launch& launch : plan_.launches) {
+      if (launch.size() > 1 && !is_pass(launch)) continue;
+      const StepId s = launch.first_step;
       std::set<BufferId> taken;
       for (const BufferId to : step(s).writes) {
         if (buffer(to).role != Buffer::Role::temporary || buffer(to).in_place_of != no_buffer) continue;
@@ -401,16 +586,33 @@ class Planner {
     }
   }
 
+  /// The kernels of a pass go through the same rows in turn. Their operands and results keep their memory until the
+  /// end: no other result takes its place before.
+  void keep_during_passes() {
+    for (const Launch& launch : plan_.launches) {
+      if (!is_pass(launch)) continue;
+      const StepId last = launch.end_step.previous();
+      for (Buffer& b : plan_.buffers) {
+        const bool shares = b.role == Buffer::Role::temporary || b.role == Buffer::Role::workspace;
+        if (shares && b.last_step != no_step && launch.first_step <= b.last_step && b.last_step < last)
+          b.last_step = last;
+      }
+    }
+  }
+
   const Program& program_;
   const expr::Graph& graph_;
   const Arena& arena_;
   Plan plan_;
   std::map<NodeId, BufferId> buffers_;
+  const bool for_gpu_;
   std::set<BufferId> donated_;
+  std::map<CallId, std::size_t> joined_;  // the launch of several reductions that a call is in, from 1 on
 };
 
 }  // namespace
 
-Plan make_plan(const Program& program) { return Planner(program).run(); }
+Plan make_plan(const Program& program) { return Planner(program, false).run(); }
+Plan make_plan_for_gpu(const Program& program) { return Planner(program, true).run(); }
 
 }  // namespace croton::plan

@@ -2,7 +2,8 @@
 // memory. All sizes are symbolic; binding (runtime/bound/segment.hpp) replaces them by numbers.
 //
 // Steps run in segments: between two segments the host reads back fresh sizes (fuse/host.hpp). The steps of one launch
-// (the updates of all parameters) are consecutive.
+// (the updates of all parameters; on a GPU, reductions of whole arrays that do not depend on each other, and then
+// kernels of one point that use their results) are consecutive.
 //
 // Only the plan decides what is computed in place. The order of steps guarantees that a failed call changes no shared
 // variable: everything that can fail (checks of values, allocation) comes before the commit point, and steps that
@@ -63,7 +64,8 @@ struct Step {
   bool after_commit = false;                                // it overwrites a shared variable
 };
 
-/// The steps [first, end), run as one launch: one step, or several kernels that do not depend on each other.
+/// The steps [first, end), run as one launch: one step, or several kernels that do not depend on each other. After
+/// several reductions there may be kernels of one point that read their results, and run in this order.
 struct Launch {
   StepId first_step{0}, end_step{0};
   std::size_t size() const { return end_step.index() - first_step.index(); }
@@ -89,6 +91,8 @@ struct Plan {
 
 /// Makes the plan of a program and of the bodies in it. Its verification is verify.hpp.
 Plan make_plan(const fuse::Program& program);
+/// The same with the launches of a GPU, whatever the devices are. The buffers have the same ids.
+Plan make_plan_for_gpu(const fuse::Program& program);
 /// The plan as text: its buffers and its steps.
 std::string print(const Plan& plan, const fuse::Program& program);
 

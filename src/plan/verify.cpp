@@ -195,28 +195,68 @@ class Verifier {
         fail("launch {} has the steps {} to {}, and {} comes next", l, launch.first_step, launch.end_step, next);
       for (const StepId s : launch.steps()) launch_of_[s] = l;
       next = launch.end_step;
-      if (launch.size() > 1) check_joint_launch(launch);
+      if (launch.size() > 1) is_pass_over_matrix(launch) ? check_pass(launch) : check_joint_launch(launch);
     }
     if (next != plan_.steps.end_id()) fail("step {} belongs to no launch", next);
   }
 
-  /// Checks kernels that run at the same time: all are on one device, after the commit point, and none reads what
-  /// another one writes.
-  void check_joint_launch(const Launch& launch) const {
+  /// Whether a launch is a row kernel and a column kernel, which a GPU may do in one pass over their matrix.
+  bool is_pass_over_matrix(const Launch& launch) const {
+    return launch.size() == 2 && call(step(launch.first_step)).is_kernel(kernel::Family::row);
+  }
+
+  /// Checks these: both are on one device, only the first may fail, and all memory is kept until the end.
+  void check_pass(const Launch& launch) const {
+    const StepId second = launch.first_step.next();
+    const Call &rows = call(step(launch.first_step)), &columns = call(step(second));
+    if (!columns.is_kernel(kernel::Family::column) || rows.place != columns.place || columns.has_checks() ||
+        step(launch.first_step).after_commit || step(second).after_commit)
+      fail_at(second, "runs in one launch with a row kernel, but is not a column kernel on its device");
     for (const StepId s : launch.steps()) {
       const Step& at = step(s);
-      if (!at.after_commit || !call(at).is_kernel(kernel::Family::pointwise) ||
-          call(at).place != call(step(launch.first_step)).place)
-        fail_at(s, "runs in one launch with others, but is not an elementwise update on their device");
+      std::vector<BufferId> used = reads_of(at);
+      used.insert(used.end(), at.writes.begin(), at.writes.end());
+      for (const BufferId b : used) {
+        if (buffer(b).role == Role::temporary && buffer(b).last_step < second)
+          fail_at(s, "uses b{}, whose memory is not kept until the end of its launch", b);
+      }
+    }
+  }
+
+  /// Checks kernels that run at the same time, and that none reads what another one writes; epilogues of reductions
+  /// read results of earlier steps.
+  void check_joint_launch(const Launch& launch) const {
+    const StepId first = launch.first_step;
+    const bool are_updates = step(first).after_commit;
+    const auto is_epilogue = [&](StepId s) { return !are_updates && s != first && is_kernel_of_one_point(step(s)); };
+    for (const StepId s : launch.steps()) {
+      const Step& at = step(s);
+      const bool reduces = is_reduction(at) && (s == first || !is_epilogue(s.previous()));
+      if (call(at).place != call(step(first)).place || !(are_updates ? is_update(at) : reduces || is_epilogue(s))) {
+        fail_at(s,
+                "runs in one launch with others, but is neither an elementwise update on their device nor one of "
+                "several reductions of whole arrays");
+      }
+    }
+    for (const StepId s : launch.steps()) {
       for (const StepId other : launch.steps()) {
-        if (other == s) continue;
-        for (const BufferId w : step(other).writes) {
-          for (const BufferId r : reads_of(at)) {
-            if (home(r) == home(w)) fail_at(s, "reads b{}, which step {} of the same launch overwrites", r, other);
+        for (const BufferId w : other == s ? std::vector<BufferId>() : step(other).writes) {
+          for (const BufferId r : reads_of(step(s))) {
+            const bool is_result = is_epilogue(s) && other < s && r == w;
+            if (home(r) == home(w) && !is_result)
+              fail_at(s, "reads b{}, which step {} of the same launch overwrites", r, other);
           }
         }
       }
     }
+  }
+  bool is_update(const Step& at) const { return at.after_commit && call(at).is_kernel(kernel::Family::pointwise); }
+  bool is_reduction(const Step& at) const {
+    return !at.after_commit && call(at).is_kernel(kernel::Family::split) && !call(at).has_checks();
+  }
+  bool is_kernel_of_one_point(const Step& at) const {
+    return call(at).is_kernel(kernel::Family::pointwise) && !call(at).has_checks() &&
+           call(at).as<fuse::KernelCall>().kernel->axes.empty();
   }
 
   void segments() {
@@ -332,8 +372,12 @@ class Verifier {
       for (const BufferId of : {b, home(b)}) {
         const Buffer& at = buffer(of);
         if (of != b && at.role != Role::temporary) continue;  // a shared variable outlives the call
-        const bool begins_later = of == b && at.first_step > s;
-        if (at.first_step == no_step || at.last_step < s || begins_later)
+        // The kernels of a launch run at the same time; those of a pass are checked with their launch.
+        const Launch& launch = plan_.launches[launch_of_[s]];
+        const bool is_temporary = at.role == Role::temporary && !is_pass_over_matrix(launch);
+        const StepId first = is_temporary ? launch.first_step : s, last = is_temporary ? launch.end_step.previous() : s;
+        const bool begins_later = of == b && at.first_step > first;
+        if (at.first_step == no_step || at.last_step < last || begins_later)
           fail_at(s, "uses b{}, whose memory is kept from step {} to {}", of, at.first_step, at.last_step);
       }
     };

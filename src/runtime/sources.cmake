@@ -14,7 +14,7 @@ set(SOURCES
   cuda/libraries/blaslt.cpp cuda/libraries/dnn.cpp cuda/libraries/dnn_form.cpp cuda/libraries/nvrtc.cpp
   cuda/inspect/control_flow.cpp cuda/inspect/cubin.cpp cuda/inspect/facts.cpp cuda/inspect/hot_path.cpp
     cuda/inspect/instructions.cpp cuda/inspect/launch_model.cpp cuda/inspect/machine_code.cpp
-    cuda/inspect/nvdisasm.cpp cuda/inspect/occupancy.cpp cuda/inspect/operands.cpp cuda/inspect/origins.cpp
+    cuda/inspect/nvdisasm.cpp cuda/inspect/operands.cpp cuda/inspect/origins.cpp
     cuda/inspect/path_facts.cpp cuda/inspect/program.cpp cuda/inspect/sass.cpp
   simulator/architecture.cpp simulator/callbacks.cpp simulator/checks.cpp simulator/compiler.cpp simulator/cuda_text.cpp
     simulator/device.cpp simulator/fiber.cpp simulator/kernels.cpp simulator/launch.cpp simulator/memory.cpp

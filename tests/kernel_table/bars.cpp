@@ -41,16 +41,6 @@ std::optional<double> smallest(const GraphFigures& figures, const Value& value) 
 
 double number(std::int64_t value) { return static_cast<double>(value); }
 
-int narrow_accesses(const EntryFigures& entry) {
-  constexpr int wide = 16;
-  int count = 0;
-  for (const runtime::cuda::Pass& pass : entry.code.code.passes) {
-    for (const auto& [width, accesses] : pass.loads) count += width < wide ? accesses : 0;
-    for (const auto& [width, accesses] : pass.stores) count += width < wide ? accesses : 0;
-  }
-  return count;
-}
-
 constexpr std::array<Figure, 11> figures_of_table{{
     {"instructions", "instructions an element", false,
      [](const NamedGraph&, const GraphFigures& f) {
@@ -59,7 +49,8 @@ constexpr std::array<Figure, 11> figures_of_table{{
      }},
     {"narrow", "hot accesses under 16 bytes", false,
      [](const NamedGraph&, const GraphFigures& f) {
-       return largest(f, [](const EntryFigures& e) { return is_finish(e) ? 0.0 : number(narrow_accesses(e)); });
+       return largest(f,
+                      [](const EntryFigures& e) { return is_finish(e) ? 0.0 : number(e.code.code.narrow_accesses()); });
      }},
     {"calls", "calls in hot loops", false,
      [](const NamedGraph&, const GraphFigures& f) {

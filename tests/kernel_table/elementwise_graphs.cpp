@@ -47,6 +47,25 @@ NamedGraph momentum(std::string name, std::string work, const std::vector<Sizes>
           5 * float_bytes * elements_of(shapes)};
 }
 
+/// p = p - 0.1 g min(1, 1 / norm), where norm is that of all gradients.
+NamedGraph clipped(const std::vector<Sizes>& shapes) {
+  std::vector<SharedVariable> gradients;
+  for (const Sizes& shape : shapes) gradients.push_back(unbacked(DType::float32, shape, "g"));
+  Variable squares = sum(sqr(gradients[0]));
+  for (std::size_t i = 1; i < shapes.size(); ++i) squares = squares + sum(sqr(gradients[i]));
+  const Variable rate = 0.1 / maximum(sqrt(squares), 1);
+  FunctionOptions options;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const SharedVariable p = unbacked(DType::float32, shapes[i], "p");
+    options.updates.emplace_back(p, p - rate * gradients[i]);
+  }
+  return {"clipped updates of many",
+          "updates by gradients that are clipped by their norm, for the tensors of a small transformer",
+          function({}, OutputList(std::vector<Variable>{}), options),
+          {},
+          4 * float_bytes * elements_of(shapes)};
+}
+
 NamedGraph add_of(DType dtype, const std::string& name) {
   const Variable x = vector("x", dtype), y = vector("y", dtype);
   return {name, "x + y of 1e8 elements", function({x, y}, x + y), {{n}, {n}}, 3 * half_bytes * n};
@@ -105,6 +124,7 @@ void add_elementwise_graphs(std::vector<NamedGraph>& graphs) {
   graphs.push_back(momentum("momentum", "v = 0.9 v - 0.1 g, p = p + v of 25 million elements", {{5000, 5000}}));
   graphs.push_back(momentum("momentum of many", "the same for the tensors of a small transformer", transformer()));
   graphs.push_back(adam(transformer()));
+  graphs.push_back(clipped(transformer()));
   graphs.push_back({"transpose",
                     "the transposed matrix of 8192 x 8192",
                     function({m}, transpose(m)),

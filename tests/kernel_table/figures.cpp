@@ -59,11 +59,11 @@ EntryFigures make_entry(const KernelInfo& kernel, const cuda::EntryCode& code, b
   entry.launch = cuda::launch_of(kernel, code);
   entry.code = code;
   entry.occupancy = cuda::occupancy_of(kernel, code, architecture);
-  entry.in_flight = cuda::bytes_in_flight(kernel, code, architecture, cuda::h200);
+  entry.in_flight = cuda::bytes_in_flight(kernel, code, architecture, codegen::h200);
   entry.serial_joins = finish || alone ? cuda::serial_joins(kernel) : 0;  // the second entry joins the parts
   entry.launches = alone ? kernel.launches : 1;
-  if (!finish) entry.bytes = static_cast<double>(cuda::memory_bytes(kernel, code, architecture, cuda::h200));
-  entry.time = cuda::model_launch(kernel, code, architecture, cuda::h200);
+  if (!finish) entry.bytes = static_cast<double>(cuda::memory_bytes(kernel, code, architecture, codegen::h200));
+  entry.time = cuda::model_launch(kernel, code, architecture, codegen::h200);
   return entry;
 }
 
@@ -71,7 +71,7 @@ EntryFigures make_entry(const KernelInfo& kernel, const cuda::EntryCode& code, b
 void add(EntryFigures entry, GraphFigures& figures) {
   figures.bytes += entry.bytes;
   figures.launches += entry.launches;
-  figures.seconds += entry.time.seconds() + static_cast<double>(entry.launches) * cuda::h200.launch_seconds;
+  figures.seconds += entry.time.seconds() + static_cast<double>(entry.launches) * codegen::h200.launch_seconds;
   const auto same = std::ranges::find_if(figures.entries, [&](const EntryFigures& other) {
     return other.digest == entry.digest && other.name == entry.name;
   });
@@ -104,8 +104,8 @@ GraphFigures figures_of(const NamedGraph& graph, const std::string& architecture
   for (EntryFigures& entry : figures.entries)
     entry.matters = entry.bytes >= tenth * figures.bytes || entry.time.seconds() >= tenth * figures.seconds;
   if (graph.least_bytes > 0) {
-    figures.floor_seconds = graph.least_bytes / (cuda::h200.attainable_share * cuda::h200.copy_bytes_per_second) +
-                            cuda::h200.launch_seconds;
+    figures.floor_seconds = graph.least_bytes / (codegen::h200.attainable_share * codegen::h200.copy_bytes_per_second) +
+                            codegen::h200.launch_seconds;
   }
   return figures;
 }

@@ -1,13 +1,15 @@
 // The kernel table (docs/internals/kernel_table.md): figures of the kernels of named graphs, by NVRTC and nvdisasm,
 // without a GPU.
 //
-//   croton_kernel_table [--update PAGE] [--check PAGE] [--bars FILE] [--tighten] [--graph NAME] [ARCHITECTURE ...]
+//   croton_kernel_table [--update PAGE] [--check PAGE] [--bars FILE] [--tighten] [--graph NAME] [--sass]
+//                       [ARCHITECTURE ...]
 //
 // Without architectures it takes sm_80, sm_90 and sm_100. It prints the tables, unless it writes or checks a page.
 // --update writes the page, for all graphs and the three architectures. --check compares the page's parts for the given
 // architectures, and the figures with the bars of the file. --tighten moves the bars of the file to better values.
-// --graph: only that graph. Exit status: 0 success, 1 a fault, 2 bad arguments, 77 not run, because NVRTC or nvdisasm
-// is missing, or has another version than the one for which the page was made.
+// --graph: only that graph; --sass: its machine code by the lines of its text, instead of figures. Exit status: 0
+// success, 1 a fault, 2 bad arguments, 77 not run, because NVRTC or nvdisasm is missing, or has another version than
+// the one for which the page was made.
 #include <croton/error.hpp>
 
 #include <algorithm>
@@ -36,13 +38,13 @@ namespace cuda = croton::runtime::cuda;
 
 constexpr int not_run = 77;
 constexpr const char* usage =
-    "usage: croton_kernel_table [--update PAGE] [--check PAGE] [--bars FILE] [--tighten] [--graph NAME] "
+    "usage: croton_kernel_table [--update PAGE] [--check PAGE] [--bars FILE] [--tighten] [--graph NAME] [--sass] "
     "[ARCHITECTURE ...]\n";
 const std::vector<std::string> architectures_of_page{"sm_80", "sm_90", "sm_100"};
 
 struct Options {
   std::filesystem::path update, check, bars = CROTON_SOURCE_FOLDER "/tests/kernel_table/bars.txt";
-  bool tighten = false;
+  bool tighten = false, sass = false;
   std::string graph;
   std::vector<std::string> architectures;
 };
@@ -54,6 +56,8 @@ std::optional<Options> parse(const std::vector<std::string>& words) {
     const bool has_value = i + 1 < words.size();
     if (word == "--tighten")
       options.tighten = true;
+    else if (word == "--sass")
+      options.sass = true;
     else if (word == "--update" && has_value)
       options.update = words[++i];
     else if (word == "--check" && has_value)
@@ -69,6 +73,7 @@ std::optional<Options> parse(const std::vector<std::string>& words) {
   }
   const bool whole = options.graph.empty() && options.architectures.empty();
   if ((!options.update.empty() || options.tighten) && !whole) return std::nullopt;
+  if (options.sass && options.graph.empty()) return std::nullopt;
   if (options.architectures.empty()) options.architectures = architectures_of_page;
   return options;
 }
@@ -128,6 +133,11 @@ std::size_t check(const std::string& page, std::span<const NamedGraph> graphs, s
   return faults.size();
 }
 
+void print_sass(const NamedGraph& graph, const std::string& architecture) {
+  for (const croton::KernelInfo& kernel : graph.function.kernels("cuda:" + architecture, {.shapes = graph.shapes}))
+    fmt::print("{}, {}:\n{}\n", kernel.name, architecture, kernel.annotated_sass());
+}
+
 int run(const Options& options) {
   cuda::set_toolkit(croton::base::config());
   if (!tools_found()) return not_run;
@@ -140,6 +150,10 @@ int run(const Options& options) {
       fmt::print("there is no graph '{}'; the page has their names\n", options.graph);
       return 2;
     }
+  }
+  if (options.sass) {
+    for (const std::string& architecture : options.architectures) print_sass(graphs.front(), architecture);
+    return 0;
   }
   Compiler compiler;
   std::vector<ArchitectureFigures> all;

@@ -53,7 +53,12 @@ constexpr std::string_view explanation =
 - **Instructions an element** are those of the path, with the subroutines that it calls, divided by the elements that it
   advances: the accesses of one operand, by the parameter of which the address is computed and by the line; the passes are
   added up. Work for each row around the loops of a pass is not counted.
-- **Calls** are the calls of subroutines, which are divisions, inside hot loops, slow ways and remainders included. A kernel
+- **Hot accesses under 16 bytes** are the loads and stores of hot paths, without loads of one element by all threads of a
+  block: its address depends neither on the thread nor on a loop ([origins.hpp](../../src/runtime/cuda/inspect/origins.hpp)).
+  Such a load, as of the rate of a step by each tile of an update, does not advance with the elements, and is one from the
+  cache. Among the loads of hot paths below it is listed.
+- **Calls** are the calls of subroutines, which are divisions, inside hot loops, remainders included; not the slow way of
+  shuffles for lanes that are apart, which whole warps do not take. A kernel
   whose hot path has no loop has none.
 - **In flight**: the bytes of global loads that a thread has requested before it needs the first of them, in the pass
   with the fewest, times the threads that a multiprocessor has in this launch.
@@ -66,7 +71,7 @@ constexpr std::string_view explanation =
 - **The model** ([launch_model.hpp](../../src/runtime/cuda/inspect/launch_model.hpp)) takes for each launch the longest of
   three times: its bytes at 92 % of the rate of a copy; its instructions at the rate of the multiprocessors that have
   blocks; the accesses that a thread makes one after the other. A launch takes 1.3 microseconds more. Its constants are
-  those of one measured machine ([machine_constants.hpp](../../src/runtime/cuda/inspect/machine_constants.hpp)), for all
+  those of one measured machine ([machine_constants.hpp](../../src/codegen/machine_constants.hpp)), for all
   architectures. Bytes are those of the elements that an operand has in use, counted again for each loop that reads them
   if the rows that run at the same time do not fit in the cache. The *floor* is one launch that moves the least bytes.
   Of contractions and loops only the time for bytes is modelled.
@@ -228,19 +233,19 @@ constexpr std::string_view misses =
 Bold values have not reached their goal, for these reasons:
 
 - An elementwise thread has one pack of 16 bytes, so that the instructions for its index, its guard and its addresses are
-  divided among 4 elements: *instructions* of add and momentum.
-- Softmax of 1,024 elements has 32 elements for each thread in registers, unrolled with their `exp` (the goal of 12 KiB is
-  that of 16 elements): *code*. Kernels of 16 bits unpack and round each element, too; float16 rounds by integer arithmetic.
-  These, and the chain of `tanh`, sigmoid and `exp`, are limited by their instructions: *time*.
-- The gradients of layer normalisation are two kernels, for rows and for columns, that each read all operands: *bytes*,
-  *time*. Three or four operands and two states for each element need more registers than half of the threads of a
-  multiprocessor have: *stack*, as in `argmax` of everything, whose states are a value and a 64-bit position.
-- The bias gradient reads two operands, of which a thread loads two packs at once; the mean and variance of a batch have few
-  blocks: bytes *in flight*.
-- Shuffles in a loop over the blocks of a row have a slow way for lanes that are apart, which whole warps do not take:
-  *calls*.
-- Adam is one launch for the moments of each shape and one for all parameters, which reads the moments again: *bytes*,
-  *time*; the rate of the step is read by each block: *narrow* accesses.
+  divided among 4 elements: *instructions* of momentum, which has five operands. Two packs would need 7 to 8, but were
+  slower where they were measured
+  ([variants](../../bench/results/2026-11-28-gpu-variants-nvidia-h200.md), 3).
+- The chain of `tanh`, sigmoid and `exp` is limited by its instructions: *time*.
+- The gradients of layer normalisation are one kernel with the states of all columns in shared memory, which has room for
+  four blocks of 128 threads, three on sm_80: *occupancy*. Its rows are a loop around text without loops (16 loads of 16
+  bytes are under way at its head), so that *calls* counts the slow ways of divisions and *in flight* later loads.
+
+`build/release/bin/croton_kernel_table --graph momentum --sass sm_90` shows the machine code of a graph by the lines of its
+text.
+
+Goals for the code of softmax are those of its threads: 12 KiB for 16 elements a thread (rows of 512), 24 KiB for 32 (rows of
+1024 and of 32,768, which lanes of the tree share alike).
 
 )";
 

@@ -44,6 +44,7 @@ void add_layer_norms(std::vector<NamedGraph>& graphs) {
 }  // namespace
 
 void add_reduction_graphs(std::vector<NamedGraph>& graphs) {
+  graphs.push_back(softmax_of(DType::float32, 8192, 512, "softmax 8192x512"));
   graphs.push_back(softmax_of(DType::float32, 4096, 1024, "softmax 4096x1024"));
   graphs.push_back(softmax_of(DType::float16, 4096, 1024, "softmax float16 4096x1024"));
   graphs.push_back(softmax_of(DType::bfloat16, 4096, 1024, "softmax bfloat16 4096x1024"));

@@ -6,8 +6,11 @@
 
 #include "builder/node.hpp"
 
+#include <bit>
 #include <map>
+#include <numeric>
 #include <set>
+#include <span>
 
 using namespace croton_test;
 namespace expr = croton::expr;
@@ -380,6 +383,46 @@ TEST_CASE("casts of a few numbers by hand", "[ops]") {
   const auto i = ct::ivector("i");
   const auto g = compile(mode, {i}, {ct::cast(i, DType::int8)});
   CHECK(g(Array{300, -129})[0].equals(exactly({44, 127}, DType::int8)));  // integers wrap
+}
+
+TEST_CASE("every 16-bit float converts exactly, and numbers next to the midpoint of two round once", "[ops]") {
+  const std::string mode = GENERATE(from_range(compiled_backends()));
+  const DType dtype = GENERATE(DType::float16, DType::bfloat16);
+  CAPTURE(mode, ct::name_of(dtype));
+  std::vector<std::uint16_t> bits(0x10000);
+  std::iota(bits.begin(), bits.end(), std::uint16_t{0});
+  const Array narrow = Array::view_of(bits.data(), dtype, {0x10000}), exact = narrow.astype(DType::float64);
+  const double above = dtype == DType::float16 ? 0x1p16 : 0x1p128;  // of the largest number
+  std::vector<double> numbers = {0., -0., 5e-324, -5e-324, 1e300, -1e300, std::nan("")};
+  for (std::int64_t i = 0; i < 0x8000; ++i) {
+    const double next = std::isinf(exact.as_double(i + 1)) ? above : exact.as_double(i + 1);
+    const double middle = (exact.as_double(i) + next) / 2;
+    if (!std::isfinite(middle)) break;
+    for (const double x : {middle, std::nextafter(middle, 0.), std::nextafter(middle, above),
+                           static_cast<double>(std::nextafter(static_cast<float>(middle), 0.f)),
+                           static_cast<double>(std::nextafter(static_cast<float>(middle), static_cast<float>(above)))})
+      numbers.insert(numbers.end(), {x, -x});
+  }
+  for (std::uint64_t word = 0; word < std::uint64_t{1} << 32; word += 65521)  // float32 of all kinds
+    numbers.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(word)));
+  const Array doubles(numbers), floats = doubles.astype(DType::float32);
+  const auto x = ct::vector("x", dtype), f = ct::fvector("f"), d = ct::dvector("d");
+  const auto r = compile(ieee + mode, {x, f, d},
+                         {ct::cast(x, DType::float32), -x, ct::cast(f, dtype), ct::cast(d, dtype),
+                          ct::cast(ct::cast(d, dtype), DType::float64)})(narrow, floats, doubles);
+  std::vector<std::uint16_t> negative = bits;
+  for (std::uint16_t& word : negative) word ^= 0x8000;
+  const Array from_doubles = doubles.astype(dtype);
+  CHECK(same_bits(r[0], narrow.astype(DType::float32)));
+  CHECK(same_bits(r[1], Array::view_of(negative.data(), dtype, {0x10000})));
+  CHECK(same_bits(r[2], floats.astype(dtype)));
+  CHECK(same_bits(r[3], from_doubles));
+  CHECK(same_bits(r[4], from_doubles.astype(DType::float64)));
+  for (const std::size_t k : {1, 2, 3}) {  // NaN has one pattern in 16 bits, on every device
+    const std::span words(static_cast<const std::uint16_t*>(r[k].raw()), static_cast<std::size_t>(r[k].size()));
+    const int infinity = dtype == DType::float16 ? 0x7c00 : 0x7f80;
+    CHECK(std::ranges::all_of(words, [&](std::uint16_t w) { return (w & 0x7fff) <= infinity || w == 0x7fff; }));
+  }
 }
 
 TEST_CASE("0-d arrays", "[ops]") {

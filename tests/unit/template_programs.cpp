@@ -181,6 +181,13 @@ std::vector<Program> split_column_programs() {
   return {program(ct::function({m}, {ct::sum(m, 0), ct::max(m * 2.0f, 0)}), {numbers({300, 70})})};
 }
 
+std::vector<Program> inner_outer_programs() {
+  const ct::change_flags flags("schedule=kernels=2");
+  const auto m = ct::matrix("m");
+  // One reduction of each row, by several warps: the next row's states take the place of this row's.
+  return {program(ct::function({m}, {m - ct::expand_dims(ct::max(m, 1), 1), ct::sum(m, 0)}), {numbers({20, 1500})})};
+}
+
 namespace {
 
 ct::Variable repeated(const ct::Variable& first, std::int64_t steps,

@@ -24,6 +24,8 @@ std::vector<Program> group_programs();
 std::vector<Program> contract_programs();
 /// Reductions over columns whose parts are joined by the last block.
 std::vector<Program> split_column_programs();
+/// A row and a column kernel in one launch.
+std::vector<Program> inner_outer_programs();
 /// Results of rows take the place of operands that all lanes of a warp, or all warps of a block, read.
 std::vector<Program> in_place_programs();
 /// The same in the form that loops also have.

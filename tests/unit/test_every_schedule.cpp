@@ -51,9 +51,10 @@ struct Graph {
 };
 
 // Without an override simulated GPUs have 64 threads.
-constexpr const char* schedules[] = {"threads=32+vector=1+items=4+blocks=1", "threads=96+vector=4+items=1+blocks=3",
-                                     "threads=128+vector=2+items=2+blocks=3", "threads=256+vector=1+items=3+blocks=1",
-                                     "threads=1024+vector=4+items=2+blocks=3"};
+constexpr const char* schedules[] = {
+    "threads=32+vector=1+items=4+blocks=1", "threads=96+vector=4+items=1+blocks=3+index=64",
+    "threads=128+vector=2+items=2+blocks=3", "threads=256+vector=1+items=3+blocks=1+index=64",
+    "threads=1024+vector=4+items=2+blocks=3"};
 
 ct::Function make(const Graph& graph, bool aligned) {
   Variables inputs, parts;
@@ -184,6 +185,9 @@ TEST_CASE("row kernels have the same bits under every schedule") {
   const auto others = [](const Variables& in) {
     return Variables{ct::sum(in[0], 1), ct::max(in[0], 1), ct::argmin(in[0], 1)};
   };
+  const auto normalised = [](const Variables& in) {
+    return Variables{ct::nnet::softmax(in[0], 1), ct::nnet::softmax(ct::cast(in[0], DType::bfloat16), 1)};
+  };
   check({
       {"three elements", "row_packs(", 4, {floats({37, 4})}, floats_of_rows},
       {"short", "row_packs(", 4, {floats({37, 45})}, floats_of_rows},
@@ -192,6 +196,7 @@ TEST_CASE("row kernels have the same bits under every schedule") {
       {"not held", "row_packs(", 4, {floats({5, 700}), floats({5, 700}, 4)}, products},
       {"several warps, not held", "row_packs(", 1, {floats({2, 2101}), floats({2, 2101}, 4)}, products},
       {"halves", "row_packs(", 4, {halves({19, 201})}, others},
+      {"rows of halves", "row_packs(", 4, {halves({19, 201})}, normalised},
       {"bytes", "row_packs(", 4, {bytes({19, 201})}, others},
   });
 }
@@ -211,18 +216,62 @@ TEST_CASE("column kernels have the same bits under every schedule") {
   });
 }
 
+TEST_CASE("row and column kernels in one launch have the same bits under every schedule") {
+  const Graph graph{
+      "rows and columns", "inner_outer(", 1, {floats({37, 301}), floats({37, 301}, 4)}, [](const Variables& in) {
+        const Variable dz = ct::nnet::softmax(in[0], 1) - in[1];
+        return Variables{dz, ct::sum(dz, 0)};
+      }};
+  for (const bool aligned : {true, false}) {
+    std::vector<Array> expected;
+    {
+      const ct::change_flags scope("mode=run");
+      expected = call(make(graph, aligned), graph);
+    }
+    for (const char* schedule : schedules)
+      run(graph, aligned, std::string(",schedule=kernels=2+") + schedule, expected);
+  }
+}
+
 TEST_CASE("split, contracting and loop kernels have the same bits under every schedule") {
   const auto largest = [](const Variables& in) { return Variables{ct::sum(in[0]), ct::argmax(in[0])}; };
   const auto smallest = [](const Variables& in) { return Variables{ct::sum(in[0]), ct::min(in[0])}; };
+  const auto of_difference = [](const Variables& in) {
+    const Variable difference = in[0] - in[1];
+    return Variables{ct::sum(difference), ct::max(difference), ct::argmin(difference)};
+  };
+  const auto of_first_column = [](const Variables& in) {
+    const Variable difference = ct::transpose(ct::transpose(in[0]) - in[0].at({ct::slice(), 0}));
+    return Variables{ct::sum(difference), ct::min(difference)};
+  };
+  const auto of_middle = [](const Variables& in) {
+    const Variable difference = in[0] - ct::max(in[0], ct::ReduceOptions(std::vector<int>{1}, true));
+    return Variables{ct::sum(difference), ct::min(difference)};
+  };
   const auto windows = [](const Variables& in) { return Variables{ct::nnet::conv1d(in[0], in[1])}; };
   const auto steps = [](const Variables& in) {
     const auto step = [](const Variables& of) { return ct::Step(ct::tanh(of[1] + of[0]) - ct::sum(of[0])); };
     return ct::scan(step, {in[0]}, {in[0][0]}).outputs;
   };
+  // A product, sums along other axes than neighbouring ones, of rows and of columns, and elements of strided operands.
+  const Variable square = ct::constant(floats({6, 6}, 9));
+  const auto steps_of_boxes = [&](const Variables& in) {
+    const auto step = [&](const Variables& of) {
+      const Variable &x = of[0], &state = of[1];
+      const Variable along = ct::sum(x.at({ct::slice(), ct::slice(), ct::slice(0, 3)}), std::vector<int>{0, 2});
+      return ct::Step(ct::tanh(ct::dot(state, square) + x.at({ct::slice(), ct::slice(), 1})) + ct::sum(x, 2) +
+                      ct::sum(x.at({ct::slice(), ct::slice(), 0}), 0) * along);
+    };
+    return ct::scan(step, {in[0]}, {ct::constant(floats({4, 6}, 8))}).outputs;
+  };
   check({
       {"everything", "split_packs(", 3, {floats({9001})}, largest},
       {"all bytes", "split_packs(", 3, {bytes({9001})}, smallest},
+      {"everything, on two axes", "split_packs(", 3, {floats({97, 101}), floats({101}, 4)}, of_difference},
+      {"everything, on lines of whole packs", "split_", 3, {halves({97, 100})}, of_first_column},
+      {"everything, on three axes", "split_packs(", 3, {floats({40, 7, 42})}, of_middle},
       {"windows", "contract(", 5, {floats({3, 4, 31}), floats({5, 4, 4}, 6)}, windows},
       {"a loop", "loop(", 4, {floats({5, 34})}, steps},
+      {"a loop over boxes", "loop(", 4, {floats({3, 4, 6, 5})}, steps_of_boxes},
   });
 }

@@ -13,8 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "codegen/routine.hpp"
 #include "contains.hpp"
 #include "machines.hpp"
+#include "ops/registry.hpp"
 #include "runtime/bound/kernel_launch.hpp"
 
 using namespace croton;
@@ -51,6 +53,11 @@ struct Operand {
     return offset * static_cast<std::int64_t>(size_of(dtype));
   }
 };
+
+/// The value of an element of the operand with that number.
+std::int64_t value_of(const Operand& operand, std::size_t number, const Sizes& at) {
+  return operand.values.empty() ? number_of(at, number) : operand.values[static_cast<std::size_t>(at[0])];
+}
 
 /// Calls `visit` with the position of each used element.
 void visit_used(const Operand& operand, const std::function<void(const Sizes&)>& visit) {
@@ -135,8 +142,7 @@ class Launched {
 
  private:
   static std::int64_t value(const Work& work, std::size_t operand, const Sizes& at) {
-    const std::vector<std::int64_t>& values = work.operands[operand].values;
-    return values.empty() ? number_of(at, operand) : values[static_cast<std::size_t>(at[0])];
+    return value_of(work.operands[operand], operand, at);
   }
   std::size_t written_from(const Work& work) const {
     const kernel::Kernel kernel = kernel::parse_kernel(work.kernel);
@@ -329,6 +335,30 @@ Work rows_at_positions() {
       }};
 }
 
+/// Sums of rows whose elements are on two axes, and the positions of their maxima: without packs.
+Work rows_of_boxes(std::int64_t stride) {
+  constexpr std::int64_t columns = 700;
+  return {
+      "kernel row [i0: e0, i1: e1, i2: e2 inner, i3: e3 inner] (e0, e1, e2, e3, p0: i8[4]) -> "
+      "(p1: i64[2], p2: i64[2])\n"
+      "  r0 = sum cast(p0[i1, i0, i2, i3], dtype=i64)\n  r1 = argmax p0[i1, i0, i2, i3]\n"
+      "  p1[i0, i1] = r0\n  p2[i0, i1] = r1",
+      {3, 2, 3, columns},
+      {{.shape = {2, 3, 3, stride}, .used = {2, 3, 3, columns}},
+       {.dtype = DType::int64, .shape = {3, 2}},
+       {.dtype = DType::int64, .shape = {3, 2}}},
+      [](const In& in, std::size_t operand, const Sizes& at) {
+        std::int64_t sum = 0, best = 0, most = -128;
+        for (std::int64_t k = 0; k < 3 * columns; ++k) {
+          const std::int64_t value = in(0, {at[1], at[0], k / columns, k % columns});
+          sum += value;
+          if (value > most) best = k;
+          most = std::max(most, value);
+        }
+        return operand == 1 ? sum : best;
+      }};
+}
+
 // ---- columns ----
 
 /// Sums of columns, and the positions of their maxima.
@@ -368,15 +398,34 @@ Work columns_of_boxes() {
       }};
 }
 
+/// Elements less the sum of their column, which is so long that each has one thread.
+Work long_columns(std::int64_t stride) {
+  constexpr std::int64_t length = 34000;
+  std::vector<std::int64_t> sums(6, 0);
+  for (std::int64_t point = 0; point < 6; ++point) {
+    for (std::int64_t k = 0; k < length; ++k)
+      sums[static_cast<std::size_t>(point)] += number_of({point % 3, point / 3, k}, 0);
+  }
+  return {
+      "kernel column [i0: e0 inner, i1: e1, i2: e2] (e0, e1, e2, p0: i8[3]) -> (p1: i64[3])\n"
+      "  r0 = sum cast(p0[i2, i1, i0], dtype=i64)\n"
+      "  p1[i1, i2, i0] = sub(cast(p0[i2, i1, i0], dtype=i64), r0)",
+      {length, 2, 3},
+      {{.shape = {3, 2, stride}, .used = {3, 2, length}}, {.dtype = DType::int64, .shape = {2, 3, length}}},
+      [sums](const In& in, std::size_t, const Sizes& at) {
+        return in(0, {at[1], at[0], at[2]}) - sums[static_cast<std::size_t>(at[0] * 3 + at[1])];
+      }};
+}
+
 // ---- split, contract ----
 
 /// The sum of all elements, and the position of the largest one.
-Work all_elements(std::int64_t columns) {
+Work all_elements(std::int64_t columns, std::int64_t stride) {
   return {
       "kernel split [i0: e0 inner, i1: e1 inner] (e0, e1, p0: i8[2]) -> (p1: i64[0], p2: i64[0])\n"
       "  r0 = sum cast(p0[i0, i1], dtype=i64)\n  r1 = argmax p0[i0, i1]\n  p1[] = r0\n  p2[] = r1",
       {3, columns},
-      {{.shape = {3, third}, .used = {3, columns}},
+      {{.shape = {3, stride}, .used = {3, columns}},
        {.dtype = DType::int64, .shape = {}},
        {.dtype = DType::int64, .shape = {}}},
       [columns](const In& in, std::size_t operand, const Sizes&) {
@@ -401,6 +450,26 @@ Work product() {
       [](const In& in, std::size_t, const Sizes& at) {
         std::int64_t sum = 0;
         for (std::int64_t k = 0; k < 40; ++k) sum += in(0, {at[0], k}) * in(1, {k, at[1]});
+        return sum;
+      }};
+}
+
+/// Products of windows: several axes on a side, and inside.
+Work windows(std::int64_t stride) {
+  return {
+      "kernel contract [i0: e0, i1: e1, i2: e2, i3: e3 inner, i4: e4 inner] "
+      "(e0, e1, e2, e3, e4, p0: i8[3], p1: i8[3]) -> (p2: f32[3])\n"
+      "  r0 = sum mul(cast(p0[i0, add(i1, i3), i4], dtype=f32), cast(p1[i2, i3, i4], dtype=f32))\n"
+      "  p2[i0, i1, i2] = r0",
+      {2, 37, 33, 3, 20},
+      {{.shape = {2, 40, stride}, .used = {2, 39, 20}},
+       {.shape = {33, 3, 32}, .used = {33, 3, 20}},
+       {.dtype = DType::float32, .shape = {2, 37, 33}}},
+      [](const In& in, std::size_t, const Sizes& at) {
+        std::int64_t sum = 0;
+        for (std::int64_t i = 0; i < 3; ++i) {
+          for (std::int64_t k = 0; k < 20; ++k) sum += in(0, {at[0], at[1] + i, k}) * in(1, {at[2], i, k});
+        }
         return sum;
       }};
 }
@@ -451,6 +520,10 @@ TEST_CASE("row kernels reach elements beyond 2^31") {
       {"several warps, not held", {wide_rows(2100)}, "warps=4 packs=8 held=0 aligned whole index=based"},
       {"a large stride in rows", {across_strides("row [i0: e0, i1: e1 inner]")}, "held=0 aligned index=wide"},
       {"rows at positions", {rows_at_positions()}, "index=narrow"},
+      {"on two axes, near each other", {rows_of_boxes(720)}, "blocks=8 index=narrow"},
+      {"on two axes, near each other, wide", {rows_of_boxes(720)}, "blocks=8 index=wide", "index=64"},
+      {"on two axes, just below", {rows_of_boxes(((std::int64_t{1} << 31) - 67000) / 30)}, "blocks=8 index=narrow"},
+      {"on two axes", {rows_of_boxes((1 << 28) + 16)}, "blocks=8 index=wide"},
   });
 }
 
@@ -459,15 +532,30 @@ TEST_CASE("column kernels reach elements beyond 2^31") {
       {"near each other", {columns(20, 48)}, "vector=2 run=1 index=narrow"},
       {"just below", {columns(3, small_third)}, "vector=2 run=1 index=narrow"},
       {"few rows", {columns(20, (1 << 27) + 16)}, "vector=2 run=1 index=based"},
-      {"in parts", {columns(100, (1 << 25) + 16)}, "run=1 part=32 index=based"},
-      {"in parts, not aligned", {columns(100, (1 << 25) + 17)}, "vector=1 run=1 part=32 index=based"},
+      {"in parts", {columns(1000, (1 << 22) + 16)}, "part=128 index=based"},
+      {"in parts, not aligned", {columns(1000, (1 << 22) + 17)}, "vector=1 run=1 part=64 index=based"},
       {"a large stride from point to point", {across_strides("column [i0: e0 inner, i1: e1]")}, "index=wide"},
       {"two of four axes", {columns_of_boxes()}, "index=based"},
+      {"of a thread, near each other", {long_columns(34016)}, "blocks=8 index=narrow", "threads=32"},
+      {"of a thread, near each other, wide", {long_columns(34016)}, "blocks=8 index=wide", "threads=32+index=64"},
+      {"of a thread", {long_columns((1 << 29) + 16)}, "blocks=8 index=wide", "threads=32"},
   });
 }
 
 TEST_CASE("reductions of everything and products reach elements beyond 2^31") {
-  check({{"everything", {all_elements(3000)}, "blocks="}, {"a product", {product()}, "blocks="}});
+  check({
+      {"everything, near each other", {all_elements(3000, 3008)}, "part=2048 aligned whole index=narrow"},
+      {"everything, near each other, wide",
+       {all_elements(3000, 3008)},
+       "part=2048 aligned whole index=wide",
+       "index=64"},
+      {"everything", {all_elements(3000, third)}, "part=2048 aligned whole index=wide"},
+      {"everything, not in packs", {all_elements(3001, third)}, "part=2048 index=wide"},
+      {"a product", {product()}, "blocks=8 index=wide"},
+      {"windows, near each other", {windows(32)}, "blocks=8 index=narrow"},
+      {"windows, near each other, wide", {windows(32)}, "blocks=8 index=wide", "index=64"},
+      {"windows", {windows((1 << 26) + 16)}, "blocks=8 index=wide"},
+  });
 }
 
 namespace {
@@ -485,11 +573,15 @@ Array matrix_on(runtime::Device& device, const Sizes& shape, const Sizes& used) 
 
 }  // namespace
 
-TEST_CASE("loops reach elements beyond 2^31") {
+namespace {
+
+/// A loop over the first axis of an array of that shape. `index`: the width of its indices.
+void check_loop(const Sizes& shape, const std::string& index) {
   const Machine machine(Machine::Kind::simulated);
   const change_flags flags("device=cuda0");
-  const Sizes shape = {5, 3, (1 << 28) + 16};
-  const SharedVariable x = shared(matrix_on(test::device_called("cuda0"), shape, {5, 3, 40}), {.borrow = true});
+  INFO(index);
+  const std::int64_t steps = shape[0];
+  const SharedVariable x = shared(matrix_on(test::device_called("cuda0"), shape, {steps, 3, 40}), {.borrow = true});
   const auto part = [](const Variable& of_step) { return cast(of_step.at({slice(), slice(0, 40)}), DType::int64); };
   // A kernel of elements, and one of rows.
   const ScanResult states = scan([&](const std::vector<Variable>& in) { return Step(in[1] * in[2] + part(in[0])); },
@@ -498,11 +590,15 @@ TEST_CASE("loops reach elements beyond 2^31") {
                                {constant(Array::zeros(DType::int64, {3}))});
   const Function f = function({}, {states.outputs[0], sums.outputs[0]});
   const auto results = f();
+  for (const KernelSchedule& schedule : f.schedule()) {
+    if (schedule.family == "loop") CHECK_THAT(schedule.schedule, contains("index=" + index));
+  }
   std::size_t loops = 0;
   for (const KernelInfo& kernel : f.kernels()) loops += kernel.name.starts_with("loop") ? 1 : 0;
   CHECK(loops == 1);  // both in one
-  Array expected_states = Array::zeros(DType::int64, {5, 3, 40}), expected_sums = Array::zeros(DType::int64, {5, 3});
-  for (std::int64_t t = 0; t < 5; ++t) {
+  Array expected_states = Array::zeros(DType::int64, {steps, 3, 40});
+  Array expected_sums = Array::zeros(DType::int64, {steps, 3});
+  for (std::int64_t t = 0; t < steps; ++t) {
     for (std::int64_t i = 0; i < 3; ++i) {
       if (t > 0) expected_sums.at<std::int64_t>(t, i) = expected_sums.at<std::int64_t>(t - 1, i);
       for (std::int64_t j = 0; j < 40; ++j) {
@@ -514,6 +610,88 @@ TEST_CASE("loops reach elements beyond 2^31") {
   }
   CHECK(results[0].same_bits(expected_states));
   CHECK(results[1].same_bits(expected_sums));
+}
+
+/// The address of an operand's first element; the used elements of one that is read have values.
+char* add_operand(runtime::Device& device, const Operand& operand, std::size_t number, bool written,
+                  std::vector<std::shared_ptr<void>>& owners) {
+  owners.push_back(allocate(device, static_cast<std::size_t>(operand.bytes())));
+  char* const base = static_cast<char*>(owners.back().get());
+  if (written) return base;
+  visit_used(operand, [&](const Sizes& at) {
+    const Array element = Array(value_of(operand, number, at)).astype(operand.dtype);
+    device.copy_in(base + operand.offset(at), std::as_const(element).raw(), size_of(operand.dtype));
+  });
+  return base;
+}
+
+/// The operands of a scatter that adds rows: x, the rows that get more, of which one is outside, their order, what they
+/// get, and the result.
+std::vector<Operand> scatter_operands() {
+  return {{.shape = {3, third}, .used = {3, 40}},
+          {.dtype = DType::int64, .shape = {5}, .values = {7, 2, 0, 2, 0}},
+          {.dtype = DType::int64, .shape = {5}, .values = {2, 4, 1, 3, 0}},
+          {.shape = {5, third}, .used = {5, 40}},
+          {.shape = {3, third}, .used = {3, 40}}};
+}
+
+/// Only runs the items of the first elements of these rows, on a GPU of row 0.
+void check_scatter(runtime::Device& device, const std::vector<std::int64_t>& rows) {
+  INFO(device.name());
+  const codegen::Text text = codegen::emit_routine({.op = ops::Registry::instance().find("scatter"),
+                                                    .inputs = {DType::int8, DType::int64, DType::int64, DType::int8},
+                                                    .result = DType::int8},
+                                                   device.target());
+  const std::vector<Operand> operands = scatter_operands();
+  std::vector<std::shared_ptr<void>> owners;
+  std::vector<std::uint64_t> parameters;
+  std::vector<runtime::Operand> touched;
+  const auto add = [&](char* base, std::size_t bytes, bool written) {
+    parameters.push_back(reinterpret_cast<std::uint64_t>(base));
+    touched.push_back({base, bytes, !written, written});
+  };
+  for (std::size_t k = 0; k < operands.size(); ++k)
+    add(add_operand(device, operands[k], k, k == 4, owners), static_cast<std::size_t>(operands[k].bytes()), k == 4);
+  owners.push_back(device.allocate(3 * sizeof(std::int64_t)));
+  add(static_cast<char*>(owners.back().get()), 3 * sizeof(std::int64_t), true);
+  // The width of rows, how many get more, that it is added, the phase and the step.
+  parameters.insert(parameters.end(), {static_cast<std::uint64_t>(third), 5, 1, 0, 0});
+  runtime::cpu::KernelCounts counts;
+  const auto run = [&](std::uint64_t phase, std::int64_t begin, std::int64_t count) {
+    parameters[parameters.size() - 2] = phase;
+    if (device.on_host()) {
+      const runtime::cpu::KernelEntry entry = runtime::cpu::get_kernels(std::span(&text, 1), counts)[0];
+      return entry.run(parameters.data(), begin, begin + count);
+    }
+    device.launch({.text = &text, .parameters = parameters, .items = count, .threads = 64, .operands = touched});
+    touched.back().read = true;
+  };
+  run(0, 0, 3);
+  for (const std::int64_t row : rows) {
+    run(1, row * third, 40);
+    for (std::int64_t j = 0; j < 40; ++j) {
+      std::int64_t expected = number_of({row, j}, 0);
+      for (std::int64_t k = 0; k < 5; ++k) {
+        if (value_of(operands[1], 1, {k}) == row) expected += number_of({k, j}, 3);
+      }
+      std::int8_t result = 0;
+      device.copy_out(&result, reinterpret_cast<const char*>(parameters[4]) + operands[4].offset({row, j}), 1);
+      CHECK(result == expected);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("loops reach elements beyond 2^31") {
+  check_loop({5, 3, (1 << 28) + 16}, "narrow");  // only the steps are far from each other
+  check_loop({3, 3, (1 << 30) + 16}, "wide");
+}
+
+TEST_CASE("scatter reaches elements beyond 2^31") {
+  const Machine machine(Machine::Kind::simulated);
+  check_scatter(test::device_called("cuda0"), {0});
+  check_scatter(test::device_called("cpu"), {0, 2});
 }
 
 TEST_CASE("functions take parts of arrays with more than 2^31 elements") {

@@ -5,11 +5,12 @@
 #include <string>
 
 #include "catch.hpp"
+#include "codegen/occupancy.hpp"
 #include "runtime/cuda/inspect/launch_model.hpp"
 #include "runtime/cuda/inspect/machine_code.hpp"
-#include "runtime/cuda/inspect/occupancy.hpp"
 
 using namespace croton::runtime::cuda;
+using croton::codegen::h200;
 
 namespace {
 
@@ -280,6 +281,38 @@ TEST_CASE("a way never contradicts itself") {
   }
 }
 
+TEST_CASE("a scalar that all threads of a block load is no narrow access") {
+  // A pack of each thread, and a value at an address that the given lines put into R6.
+  const auto figures = [](std::vector<std::string> lines) {
+    lines.insert(lines.begin(), {"S2R R0, SR_TID.X", "ULDC.64 UR4, c[0x0][0x208]", "LDC.64 R2, c[0x0][0x210]",
+                                 "IMAD.WIDE R4, R0, 0x10, R2"});
+    lines.insert(lines.end(), {"line 9", "LDG.E.128 R8, desc[UR4][R4.64]", "LDG.E R12, desc[UR4][R6.64]",
+                               "FADD R8, R8, R12", "EXIT"});
+    return figures_of(lines);
+  };
+  const MachineCode scalar = figures({"LDC.64 R6, c[0x0][0x218]"});
+  CHECK(scalar.passes.at(0).loads == Widths{{4, 1}, {16, 1}});
+  CHECK(scalar.passes.at(0).scalars == Widths{{4, 1}});
+  CHECK(scalar.narrow_accesses() == 0);
+  CHECK(scalar.hot_accesses_are_wide());
+  // The pointer is that of the block's part: from the parameters, or from a table in memory.
+  CHECK(figures({"S2R R7, SR_CTAID.X", "LDC.64 R6, c[0x0][R7+0x600]"}).narrow_accesses() == 0);
+  CHECK(
+      figures({"S2R R7, SR_CTAID.X", "IMAD.WIDE R6, R7, 0x8, R2", "LDG.E.64 R6, desc[UR4][R6.64]"}).narrow_accesses() ==
+      0);
+  // An element of each thread, one through a position that is a thread's, and one of which nothing is known.
+  CHECK(figures({"LDC.64 R6, c[0x0][0x218]", "IMAD.WIDE R6, R0, 0x4, R6"}).narrow_accesses() == 1);
+  CHECK(figures({"LDC.64 R6, c[0x0][0x218]", "LDS R7, [R0]", "IMAD.WIDE R6, R7, 0x4, R6"}).narrow_accesses() == 1);
+  CHECK(figures({}).narrow_accesses() == 1);
+  // A loop that advances the address, and one that does not.
+  const auto loop = [](const std::string& step) {
+    return figures_of({"LDC.64 R6, c[0x0][0x218]", "ULDC.64 UR4, c[0x0][0x208]", ".L_loop:", "line 9",
+                       "LDG.E R12, desc[UR4][R6.64]", step, "@!P1 BRA `(.L_loop)", "EXIT"});
+  };
+  CHECK(loop("IADD3 R6, R6, 0x4, RZ").narrow_accesses() == 1);
+  CHECK(loop("FADD R8, R8, R12").narrow_accesses() == 0);
+}
+
 TEST_CASE("an operand is the parameter from which an address is computed") {
   // The compiler gives both loads one line.
   const MachineCode add =
@@ -371,7 +404,7 @@ TEST_CASE("broken listings have no figures, and end") {
 
 TEST_CASE("occupancy is limited by threads, blocks, registers or shared memory") {
   const auto of = [](std::int64_t threads, std::int64_t registers, std::int64_t shared, std::string_view architecture) {
-    return occupancy_of({threads, registers, shared}, architecture);
+    return croton::codegen::occupancy_of({threads, registers, shared}, architecture);
   };
   CHECK(of(256, 32, 0, "sm_90").share == 1);
   CHECK(of(256, 32, 0, "sm_90").limiter == "threads");

@@ -81,6 +81,7 @@ TEST_CASE("a template without one of its barriers or fences is reported", "[simu
                                            {"row.cuh", joined(in_place_warp_programs(), loop_programs())},
                                            {"row_packs.cuh", joined(in_place_programs(), split_programs())},
                                            {"column_packs.cuh", split_column_programs()},
+                                           {"inner_outer.cuh", inner_outer_programs()},
                                            {"totals.cuh", joined(split_column_programs(), split_programs())},
                                            {"loop.cuh", loop_programs()}};
   for (const auto& file : croton::codegen::embedded_files()) {

@@ -99,6 +99,18 @@ Planned branch() {
                   .where = {}});
 }
 
+/// A row kernel, a product, and a column kernel, which is brought to the row kernel.
+Planned pass() {
+  const auto x = ct::matrix("x"), y = ct::matrix("y");
+  const auto dz = ct::nnet::softmax(ct::dot(x, y), 1) - ct::dot(x, y);
+  return planned({.inputs = {x, y},
+                  .outputs = {ct::dot(dz, ct::transpose(y)), ct::sum(dz, 0)},
+                  .updates = {},
+                  .givens = {},
+                  .where = {}},
+                 ct::base::parse_device("cuda0").place());
+}
+
 /// A callback with two arguments.
 Planned callback() {
   const ct::HostOp first({.name = "first",
@@ -140,6 +152,16 @@ Planned on_device() {
                  ct::base::parse_device("cuda0").place());
 }
 
+/// Two reductions in one launch, with the kernel that uses both.
+Planned reductions() {
+  const auto x = ct::matrix("x"), y = ct::matrix("y");
+  const auto product = ct::dot(x, y), other = ct::dot(y, x);
+  const auto norm = ct::sqrt(ct::sum(product) + ct::sum(other));
+  return planned(
+      {.inputs = {x, y}, .outputs = {product / norm, other / norm}, .updates = {}, .givens = {}, .where = {}},
+      ct::base::parse_device("cuda0").place());
+}
+
 /// A sort, which has scratch memory.
 Planned routine() {
   const auto x = ct::vector("x");
@@ -157,6 +179,12 @@ Buffer& with_role(Plan& plan, Role role) {
 ct::plan::Step& with_bodies(Plan& plan) {
   const auto found = std::ranges::find_if(plan.steps, [](const ct::plan::Step& s) { return !s.bodies.empty(); });
   REQUIRE(found != plan.steps.end());
+  return *found;
+}
+/// The launch of several kernels.
+ct::plan::Launch& joint(Plan& plan) {
+  const auto found = std::ranges::find_if(plan.launches, [](const ct::plan::Launch& l) { return l.size() > 1; });
+  REQUIRE(found != plan.launches.end());
   return *found;
 }
 void swap_reads(ct::plan::Step& step) {
@@ -196,6 +224,20 @@ const std::vector<Breakage>& breakages() {
          p.launches.front().end_step = StepId(2);
          p.launches.erase(p.launches.begin() + 1);
          p.segments.back().end_launch = p.launches.end_id();
+       }},
+      {"runs in one launch with others", reductions,
+       [](Plan& p) {
+         const StepId joined = joint(p).end_step;
+         const auto next = std::ranges::find(p.launches, joined, &ct::plan::Launch::first_step);
+         joint(p).end_step = next->end_step;
+         p.launches.erase(next);
+         p.segments.back().end_launch = p.launches.end_id();
+       }},
+      {"of the same launch overwrites", reductions,
+       [](Plan& p) {
+         // The first reduction reads what the second one writes.
+         const StepId first = joint(p).first_step;
+         p.buffers[p.steps[first.next()].writes[0]].in_place_of = p.steps[first].reads[0];
        }},
       {"the host reads numbers back", segments, [](Plan& p) { p.segments.pop_back(); }},
       {"but needs numbers that segment 0 finds", segments,
@@ -249,6 +291,13 @@ const std::vector<Breakage>& breakages() {
       // lifetimes
       {"whose memory is kept from step", products,
        [](Plan& p) { with_role(p, Role::temporary).last_step = StepId(0); }},
+      {"whose memory is kept from step", reductions,
+       [](Plan& p) { p.buffers[p.steps[joint(p).first_step].writes[0]].last_step = joint(p).first_step; }},
+      {"whose memory is kept from step", reductions,
+       [](Plan& p) {
+         const StepId last = joint(p).end_step.previous();
+         p.buffers[p.steps[last].writes[0]].first_step = last;
+       }},
       {"is read back after step", segments,
        [](Plan& p) {
          Buffer& fresh = p.buffers[p.segments.front().fresh[0]];
@@ -276,6 +325,13 @@ const std::vector<Breakage>& breakages() {
          REQUIRE(!shares_memory(p.buffers[sum]));
          p.buffers[sum].in_place_of = product;
          p.buffers[product].last_step = StepId(2);
+       }},
+      // one pass over a matrix
+      {"whose memory is not kept until the end of its launch", pass,
+       [](Plan& p) {
+         const auto both = std::ranges::find_if(p.launches, [](const auto& l) { return l.size() == 2; });
+         REQUIRE(both != p.launches.end());
+         for (const BufferId b : p.steps[both->first_step].reads) p.buffers[b].last_step = both->first_step;
        }},
       // the commit point
       {"a shared variable, before the commit point", updates,
@@ -311,8 +367,8 @@ const std::vector<Breakage>& breakages() {
 }  // namespace
 
 TEST_CASE("plans keep their promises") {
-  for (const auto& make :
-       {updates, products, segments, transposed, read_again, on_device, routine, loop, branch, callback}) {
+  for (const auto& make : {updates, products, segments, transposed, read_again, on_device, reductions, routine, loop,
+                           branch, callback, pass}) {
     const Planned p = make();
     CHECK(broken(p) == "");
   }

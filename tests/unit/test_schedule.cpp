@@ -95,7 +95,7 @@ TEST_CASE("each number of a pointwise schedule has its reason") {
   // Operands that begin or continue between packs.
   CHECK_THAT(shown(ct::function({x}, x.at({ct::slice(1)}) * 2.f), {{1001}}),
              contains("    vector=1: x (p0) begins 4 bytes after a multiple of 8\n") &&
-                 contains("    items=4: packs of 4 bytes, of which a thread moves 16 bytes of an operand\n"));
+                 contains("    items=4: packs of 4 bytes, of which a thread moves 16 bytes of an operand; modelled "));
   CHECK_THAT(shown(ct::function({m}, ct::exp(m.at({ct::slice(), ct::slice(2)}))), {{40, 50}}),
              contains("    vector=2: m (p0) begins 8 bytes after a multiple of 16\n") &&
                  contains("across=32: a line of 48 elements has 24 packs\n") &&
@@ -114,18 +114,22 @@ TEST_CASE("schedules of reductions have reasons") {
   const auto m = ct::matrix("m");
   CHECK_THAT(shown(ct::function({m}, ct::nnet::softmax(m, 1)), {{4096, 1024}}),
              contains(": row on cuda:sm_90, 4096 x 1024, 512 blocks\n") &&
-                 contains("    lanes=32 warps=1 packs=8: a row of 1024 elements has 256 packs of 4\n") &&
+                 contains("    lanes=32 warps=1 packs=8: a row of 1024 elements has 256 packs of 4; modelled ") &&
                  contains("    held=1: all operands that are read several times\n") &&
                  contains("    full: 1024 elements are whole packs for all threads\n"));
-  CHECK_THAT(
-      shown(ct::function({m}, ct::sum(m, 0)), {{4096, 128}}),
-      contains("    part=128, of 32 parts: whole columns give 1 block, fewer than 264, two for each multiprocessor\n"));
+  CHECK_THAT(shown(ct::function({m}, ct::sum(m, 0)), {{4096, 128}}),
+             contains("    part=256, of 16 parts: whole columns give 2 blocks, fewer than 264, two for each "
+                      "multiprocessor; modelled "));
   CHECK_THAT(shown(ct::function({m}, ct::sum(m)), {{4096, 128}}),
-             contains("    part=8192: 64 parts, of at least 8192 elements, for 132 multiprocessors\n") &&
+             contains("    part=8192: 64 parts, of at least 8192 elements, for 132 multiprocessors; modelled ") &&
                  contains("    full: 524288 is a multiple of 1024\n"));
   const auto every = ct::slice({}, {}, 2);
-  CHECK_THAT(shown(ct::function({m}, ct::sum(m.at({every, every}))), {{4096, 128}}, "blocks=7"),
-             contains("    blocks=7: set by an override\n"));
+  CHECK_THAT(shown(ct::function({m}, ct::sum(m.at({every, every}))), {{4096, 129}}),
+             contains("    part=8192: 17 parts, of at least 8192 elements, for 132 multiprocessors") &&
+                 contains("    not aligned: lines of 65 elements are no whole packs\n"));
+  CHECK_THAT(
+      shown(ct::function({m}, ct::sum(m.at({every, every}) * ct::eye(2048, 64))), {{4096, 128}}, "blocks=7"),
+      contains("    blocks=7: set by an override\n") && contains("two launches: the elements are on several axes"));
   CHECK_THAT(shown(ct::function({m}, ct::nnet::softmax(m, 1)), {{64, 30'001}}, "threads=96"),
              contains("    threads=1024: the 32 warps of a row; an override asks for 96\n") &&
                  contains("    not aligned: lines of m (p0) are 120004 bytes apart, no multiple of 16\n"));

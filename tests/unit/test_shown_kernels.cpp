@@ -46,9 +46,15 @@ TEST_CASE("shapes give the launches of a call") {
     CHECK(kernels[0].points == 1);
     CHECK(kernels[0].length == 16384 * 8192);
   }
-  SECTION("one whose elements are on several lines has a second entry") {
+  SECTION("one whose elements are on several lines, too") {
     const auto every = ct::slice({}, {}, 2);
     const auto kernels = shown(ct::function({x}, ct::sum(x.at({every, every}))), {{16384, 8192}});
+    REQUIRE(kernels.size() == 1);
+    CHECK(kernels[0].launches == 1);
+    CHECK(kernels[0].items == 1024);
+  }
+  SECTION("one whose elements depend on their position has a second entry") {
+    const auto kernels = shown(ct::function({x}, ct::sum(x * ct::eye(x.shape(0), x.shape(1)))), {{8192, 4096}});
     REQUIRE(kernels.size() == 1);
     CHECK(kernels[0].launches == 2);
     CHECK(kernels[0].items == 2048);

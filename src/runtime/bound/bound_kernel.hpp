@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,7 +23,11 @@ struct BoundKernel {
   std::vector<std::int64_t> extents;
   codegen::Launch launch;
   codegen::Schedule schedule = {};
+  std::vector<bool> unread = {};  // per operand: a result that no other launch of the plan reads
+  std::string why_alone = {};     // why it does not share a launch with the plan's next kernel
 };
+/// Finds the results of the step that no other launch of the plan reads.
+void find_unread(BoundKernel& kernel, const plan::Plan& plan, const plan::Step& step);
 /// The kernel of a step, without sizes. `generated`: for a product, the index of the generated kernel; else -1.
 BoundKernel kernel_of(const Executable& executable, const plan::Step& step, int generated);
 /// The same with sizes.
@@ -35,11 +40,24 @@ codegen::Launch specialise_kernel(const BoundKernel& kernel, const Memory& memor
 codegen::Machine machine_of(const Device& device);
 /// Chooses the schedules of kernels of one launch, for its machine and with overrides applied.
 void schedule_kernels(std::span<BoundKernel> kernels, const codegen::Machine& machine, std::string_view overrides);
+/// The kernels of a plan's launch as those launches that run them in order for these sizes, with their schedules: one,
+/// unless there are reductions that cannot be in a launch with others, or a row kernel and a column kernel that are one
+/// launch only on a GPU, where that is faster (codegen/inner_outer.hpp).
+std::vector<std::vector<BoundKernel>> schedule_launches(std::vector<BoundKernel> kernels, codegen::Target target,
+                                                        const codegen::Machine& machine, std::string_view overrides);
+/// The machine for which the rows of a launch with columns are scheduled.
+codegen::Machine machine_of_pass(codegen::Machine machine);
+/// Whether these are a row kernel and a column kernel of one launch.
+bool is_inner_outer(std::span<const BoundKernel> kernels);
+/// The operands that they share.
+codegen::SharedOperands shared_operands(const BoundKernel& rows, const BoundKernel& columns);
 /// The text of kernels of one launch, for their schedules.
 codegen::Text emit_launch(std::span<const BoundKernel> kernels, codegen::Target target);
 /// The number of items and of blocks of a launch of kernels on a GPU.
 std::int64_t gpu_items(std::span<const BoundKernel> kernels);
 std::int64_t gpu_blocks(std::span<const BoundKernel> kernels);
+/// Whether the kernel is an epilogue of a launch of these (codegen::is_epilogue).
+bool is_epilogue(std::span<const BoundKernel> kernels, const BoundKernel& kernel);
 /// Counts a text that a device has prepared: from the cache, or compiled.
 void count_prepared(Prepared prepared, RunCounts& counts);
 

@@ -8,13 +8,17 @@ namespace croton::runtime {
 
 void dump_kernels(std::span<const BoundKernel> kernels, codegen::Target target,
                   const std::string& architecture) noexcept {
-  std::vector<BoundKernel> scheduled(kernels.begin(), kernels.end());
+  std::vector<std::vector<BoundKernel>> launches;
   const auto emit = [&](codegen::Target language) {
-    if (language != target) schedule_kernels(scheduled, {}, "");
-    DumpedText dumped{emit_launch(scheduled, language), {}};
-    for (const BoundKernel& kernel : scheduled)
-      dumped.parts.push_back({kernel.analysis, &kernel.launch, kernel.schedule, kernel.extents});
-    return std::vector<DumpedText>{std::move(dumped)};
+    launches = {{kernels.begin(), kernels.end()}};
+    if (language != target) launches = schedule_launches(std::move(launches.front()), language, {}, "");
+    std::vector<DumpedText> all;
+    for (const std::vector<BoundKernel>& launch : launches) {
+      DumpedText& dumped = all.emplace_back(DumpedText{emit_launch(launch, language), {}});
+      for (const BoundKernel& kernel : launch)
+        dumped.parts.push_back({kernel.analysis, &kernel.launch, kernel.schedule, kernel.extents});
+    }
+    return all;
   };
   dump_texts(emit, architecture);
 }

@@ -58,18 +58,23 @@ KernelLaunch::KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text,
     work_ = codegen::cpu_work(first, kernels_[0].launch, schedule());
   }
   if (by_reference()) return;
-  allocate_memory(first);
+  allocate_memory();
   if (!on_host()) prepare_device(counts);
   fill_parameters();
 }
 
-void KernelLaunch::allocate_memory(const codegen::Analysis& analysis) {
+void KernelLaunch::allocate_memory() {
   if (!device_.runs_cuda()) {
     workspace_bytes_ = static_cast<std::size_t>(std::max<std::int64_t>(1, work_.items)) * text_.state_bytes;
     if (text_.state_bytes > 0) workspace_ = device_.allocate(workspace_bytes_);
     return;
   }
-  const codegen::LaunchMemory memory = codegen::launch_memory(analysis, kernels_[0].launch, schedule());
+  codegen::LaunchMemory memory;
+  for (const BoundKernel& kernel : kernels_) {
+    memory_begin_.push_back(memory);
+    memory.add(codegen::launch_memory(*kernel.analysis, kernel.launch, kernel.schedule));
+    if (is_epilogue(kernels_, kernel)) ++memory.counters;  // of finished reductions
+  }
   workspace_bytes_ = static_cast<std::size_t>(memory.state_bytes);
   if (workspace_bytes_ > 0) workspace_ = device_.allocate(workspace_bytes_);
   counter_bytes_ = static_cast<std::size_t>(memory.counters) * sizeof(std::uint32_t);
@@ -92,9 +97,20 @@ void KernelLaunch::prepare_device(RunCounts& counts) {
 /// Whether the kernel keeps its schedule with other offsets, which decide whether packs are aligned.
 bool KernelLaunch::keeps_schedule(const BoundKernel& kernel) const {
   if (!device_.runs_cuda()) return true;
+  if (is_inner_outer(kernels_)) return true;  // both together: keeps_pass
   const codegen::NameOf group =
       kernels_.size() > 1 ? codegen::NameOf([this] { return text_.name; }) : codegen::NameOf();
   return codegen::choose_schedule(*kernel.analysis, kernel.launch, machine_, overrides_, group) == kernel.schedule;
+}
+
+/// Whether a row kernel and a column kernel remain one launch with the same text.
+bool KernelLaunch::keeps_pass(const std::map<std::size_t, BoundKernel>& changed) const {
+  std::vector<BoundKernel> kernels = kernels_;
+  for (const auto& [i, kernel] : changed) kernels[i] = kernel;
+  const auto launches = schedule_launches(kernels, device_.target(), machine_, overrides_);
+  return launches.size() == 1 &&
+         std::ranges::equal(launches.front(), kernels_, {}, &BoundKernel::schedule, &BoundKernel::schedule) &&
+         shared_operands(launches.front()[0], launches.front()[1]) == shared_operands(kernels_[0], kernels_[1]);
 }
 
 std::optional<Launch::Renumbering> KernelLaunch::renumbered(const SizeTable&, const SizeTable& sizes,
@@ -113,6 +129,7 @@ std::optional<Launch::Renumbering> KernelLaunch::renumbered(const SizeTable&, co
     if (!keeps_schedule(other)) return {};
   }
   if (changed.empty()) return Renumbering();
+  if (is_inner_outer(kernels_) && !keeps_pass(changed)) return {};
   return [this, changed = std::move(changed)]() mutable { renumber(std::move(changed)); };
 }
 
@@ -127,58 +144,60 @@ void KernelLaunch::fill_parameters() {
   std::int64_t last_tile = 0;
   for (std::size_t i = 0; i < text_.parameters.size(); ++i) {
     const codegen::Parameter& parameter = text_.parameters[i];
-    const BoundKernel& kernel = kernels_[parameter.part];
-    const std::size_t access = parameter.access, index = parameter.index;
-    std::int64_t value = 0;
-    using Kind = codegen::Parameter::Kind;
-    switch (parameter.kind) {
-      case Kind::pointer: {
-        const std::size_t operand = kernel.analysis->accesses[access].operand;
-        const auto item = static_cast<std::int64_t>(size_of(dtype_of(kernel, operand)));
-        pointers_.push_back({i, kernel.operands[operand], kernel.launch.offsets[access] * item});
-        break;
-      }
-      case Kind::failure:
-        break;  // every call sets it
-      case Kind::workspace:
-        value = static_cast<std::int64_t>(reinterpret_cast<std::uint64_t>(workspace_.get()));
-        break;
-      case Kind::counters:
-        value = static_cast<std::int64_t>(reinterpret_cast<std::uint64_t>(counters_.get()));
-        break;
-      case Kind::size:
-        value = kernel.launch.sizes[index];
-        break;
-      case Kind::stride:
-        value = kernel.launch.strides[access][index];
-        break;
-      case Kind::extent:
-        value = kernel.extents[index];
-        break;
-      case Kind::last_tile:
-        value = last_tile +=
-            device_.runs_cuda() ? gpu_items(std::span(&kernel, 1)) : codegen::group_tiles(kernel.launch);
-        break;
-      case Kind::points:
-        value = codegen::point_count(kernel.launch);
-        break;
-      case Kind::divisor:
-      case Kind::tiles_of_line:
-      case Kind::tiles_divisor:
-      case Kind::lines:
-      case Kind::parts:
-      case Kind::parts_divisor:
-      case Kind::bands:
-      case Kind::bands_divisor:
-        value = codegen::position_parameter(parameter, kernel.launch, kernel.schedule);
-        break;
-      case Kind::matrix:
-      case Kind::motion:
-      case Kind::loop:
-        break;  // only in loops (loop_parameters.cpp)
+    if (parameter.kind == codegen::Parameter::Kind::pointer) {  // every call sets it
+      const BoundKernel& kernel = kernels_[parameter.part];
+      const std::size_t operand = kernel.analysis->accesses[parameter.access].operand;
+      const auto item = static_cast<std::int64_t>(size_of(dtype_of(kernel, operand)));
+      pointers_.push_back({i, kernel.operands[operand], kernel.launch.offsets[parameter.access] * item});
     }
-    parameters_.push_back(static_cast<std::uint64_t>(value));
+    parameters_.push_back(static_cast<std::uint64_t>(value_of(parameter, last_tile)));
   }
+}
+
+/// The value of a parameter that no call sets, else 0. `last_tile`: that of the kernel before.
+std::int64_t KernelLaunch::value_of(const codegen::Parameter& parameter, std::int64_t& last_tile) const {
+  const BoundKernel& kernel = kernels_[parameter.part];
+  const auto address = [](const std::shared_ptr<void>& memory) {
+    return static_cast<std::int64_t>(reinterpret_cast<std::uint64_t>(memory.get()));
+  };
+  using Kind = codegen::Parameter::Kind;
+  switch (parameter.kind) {
+    case Kind::pointer:
+    case Kind::failure:
+    case Kind::matrix:
+    case Kind::matrix_divisor:
+    case Kind::motion:
+    case Kind::loop:  // only in loops (loop_parameters.cpp)
+      return 0;
+    case Kind::workspace:
+      return address(workspace_) + (memory_begin_.empty() ? 0 : memory_begin_[parameter.part].state_bytes);
+    case Kind::counters: {
+      constexpr auto word = static_cast<std::int64_t>(sizeof(std::uint32_t));
+      return address(counters_) + memory_begin_[parameter.part].counters * word;
+    }
+    case Kind::size:
+      return kernel.launch.sizes[parameter.index];
+    case Kind::stride:
+      return kernel.launch.strides[parameter.access][parameter.index];
+    case Kind::extent:
+      return kernel.extents[parameter.index];
+    case Kind::last_tile:
+      return last_tile += device_.runs_cuda() ? gpu_items(std::span(&kernel, 1)) : codegen::group_tiles(kernel.launch);
+    case Kind::points:
+      return codegen::point_count(kernel.launch);
+    case Kind::divisor:
+    case Kind::tiles_of_line:
+    case Kind::tiles_divisor:
+    case Kind::lines:
+    case Kind::parts:
+    case Kind::parts_divisor:
+    case Kind::bands:
+    case Kind::bands_divisor:
+    case Kind::side_divisor:
+    case Kind::side_tiles_divisor:
+      return codegen::position_parameter(parameter, *kernel.analysis, kernel.launch, kernel.schedule);
+  }
+  throw InternalError("a parameter of no kind");
 }
 
 void KernelLaunch::use_library(const Memory& memory) {

@@ -50,7 +50,9 @@ class KernelLaunch final : public Launch {
   bool uses_library() const { return library_ != nullptr; }
   const codegen::Schedule& schedule() const { return kernels_[0].schedule; }
   bool keeps_schedule(const BoundKernel& kernel) const;
-  void allocate_memory(const codegen::Analysis& analysis);
+  bool keeps_pass(const std::map<std::size_t, BoundKernel>& changed) const;
+  void allocate_memory();
+  std::int64_t value_of(const codegen::Parameter& parameter, std::int64_t& last_tile) const;
   void clear_counters();
   void prepare_device(RunCounts& counts);
   void renumber(std::map<std::size_t, BoundKernel> kernels);
@@ -76,6 +78,7 @@ class KernelLaunch final : public Launch {
   ParameterTable table_;
   codegen::Work work_;
   std::shared_ptr<void> workspace_, counters_, device_failure_;
+  std::vector<codegen::LaunchMemory> memory_begin_;  // on a GPU: where that of each kernel begins
   std::size_t workspace_bytes_ = 0, counter_bytes_ = 0;
   bool counters_are_dirty_ = false;  // a launch failed, and they are to be cleared before the next one
   std::shared_ptr<const BoundConvolution> convolution_;  // the contraction that a library computes

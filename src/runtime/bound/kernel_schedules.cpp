@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "codegen/inner_outer.hpp"
+
 namespace croton::runtime {
 namespace {
 
@@ -14,6 +16,23 @@ codegen::Work cpu_work(std::span<const BoundKernel> kernels) {
   std::int64_t tiles = 0;
   for (const BoundKernel& kernel : kernels) tiles += codegen::group_tiles(kernel.launch);
   return codegen::group_work(tiles, first.schedule);
+}
+
+/// Of a kernel of a launch on a GPU: its schedule is chosen once more, with reasons this time.
+codegen::Reasons cuda_reasons(std::span<const BoundKernel> kernels, const BoundKernel& kernel,
+                              const ScheduledFor& chosen, const codegen::NameOf& group) {
+  const bool both = is_inner_outer(kernels);
+  if (both && &kernel != &kernels.front())  // its other numbers are those of the rows
+    return {codegen::why_one_launch(kernels[1].launch, kernels[1].schedule)};
+  codegen::Reasons reasons;
+  codegen::choose_schedule(*kernel.analysis, kernel.launch, both ? machine_of_pass(chosen.machine) : chosen.machine,
+                           chosen.overrides, group, &reasons);
+  if (both) {
+    std::erase_if(reasons, [](const std::string& reason) { return reason.starts_with("threads="); });
+    reasons.push_back(codegen::why_one_launch(kernels[1].launch, kernels[1].schedule));
+  }
+  if (!kernel.why_alone.empty()) reasons.push_back("kernels=1, a launch for the rows alone: " + kernel.why_alone);
+  return reasons;
 }
 
 }  // namespace
@@ -36,8 +55,7 @@ std::vector<KernelSchedule> describe_schedules(std::span<const BoundKernel> kern
     }
     shown.schedule = codegen::print(kernel.schedule, family);
     shown.blocks = gpu_blocks(kernels);
-    // Chosen once more, with reasons this time.
-    codegen::choose_schedule(*kernel.analysis, kernel.launch, chosen.machine, chosen.overrides, group, &shown.reasons);
+    shown.reasons = cuda_reasons(kernels, kernel, chosen, group);
   }
   return result;
 }
@@ -54,7 +72,7 @@ KernelSchedule describe_schedule(std::string_view family, kernel::Family of, std
     shown.schedule = print_grain(schedule);
     return shown;
   }
-  shown.schedule = codegen::print(schedule, kernel::Family::split);
+  shown.schedule = codegen::print_launch(schedule);
   shown.reasons = std::move(why);
   return shown;
 }

@@ -61,9 +61,9 @@ std::int64_t elements_of(const codegen::Analysis& analysis, const codegen::Launc
   return count;
 }
 
-}  // namespace
-
-std::vector<KernelOperand> traffic_of(const BoundKernel& kernel, const Memory& memory) {
+/// Without the operands that `skipped` names: a flag for each access, of which all of an operand must be set.
+std::vector<KernelOperand> traffic_of_kernel(const BoundKernel& kernel, const Memory& memory,
+                                             const std::vector<bool>& skipped) {
   const codegen::Analysis& analysis = *kernel.analysis;
   const std::size_t inner = kernel.launch.variant.parallel.size();
   const std::vector<int> loops = loops_of_accesses(kernel);
@@ -82,7 +82,33 @@ std::vector<KernelOperand> traffic_of(const BoundKernel& kernel, const Memory& m
     operands[i].bytes = std::min(operands[i].bytes, all) * size;  // several accesses may touch the same elements
     operands[i].point_bytes = std::min(operands[i].point_bytes, all) * size;
   }
-  return operands;
+  std::vector<KernelOperand> moved;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    bool any = skipped.empty();
+    for (std::size_t a = 0; a < skipped.size(); ++a) any = any || (analysis.accesses[a].operand == i && !skipped[a]);
+    if (any) moved.push_back(operands[i]);
+  }
+  return moved;
+}
+
+}  // namespace
+
+std::vector<KernelOperand> traffic_of(std::span<const BoundKernel> kernels, const Memory& memory) {
+  std::vector<KernelOperand> all;
+  const auto add = [&](const BoundKernel& kernel, const std::vector<bool>& skipped) {
+    const std::vector<KernelOperand> operands = traffic_of_kernel(kernel, memory, skipped);
+    all.insert(all.end(), operands.begin(), operands.end());
+  };
+  if (!is_inner_outer(kernels)) {
+    for (const BoundKernel& kernel : kernels) add(kernel, {});
+    return all;
+  }
+  const codegen::SharedOperands shared = shared_operands(kernels[0], kernels[1]);
+  std::vector<bool> given;
+  for (const std::size_t b : shared.given) given.push_back(b != codegen::SharedOperands::own);
+  add(kernels[0], shared.skipped);
+  add(kernels[1], given);
+  return all;
 }
 
 }  // namespace croton::runtime

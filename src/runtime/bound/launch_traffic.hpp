@@ -3,13 +3,15 @@
 
 #include <croton/function.hpp>
 
+#include <span>
 #include <vector>
 
 #include "runtime/bound/bound_kernel.hpp"
 
 namespace croton::runtime {
 
-/// The operands of a kernel, in its order. `memory` has the layouts of their buffers.
-std::vector<KernelOperand> traffic_of(const BoundKernel& kernel, const Memory& memory);
+/// The operands of the kernels of one launch, in their order, without those that are passed in registers. `memory` has
+/// the layouts of their buffers.
+std::vector<KernelOperand> traffic_of(std::span<const BoundKernel> kernels, const Memory& memory);
 
 }  // namespace croton::runtime

@@ -98,12 +98,16 @@ class BoundSegment::Binder {
     segment_.launches_.push_back({std::move(launch), step_->after_commit, number_});
   }
 
-  /// Adds kernels that run as one launch. `generated`: for a product, the index of its generated kernel; else -1.
+  /// Adds the kernels of a launch. `generated`: for a product, the index of its generated kernel; else -1.
   void add_kernels(int generated) {
     std::vector<BoundKernel> kernels;
     for (const plan::StepId s : launch_.steps())
       kernels.push_back(bind_kernel(executable_, plan_.steps[s], generated, sizes(), segment_.memory_));
-    schedule_kernels(kernels, machine(), options_.schedule);
+    for (auto& launch : schedule_launches(std::move(kernels), device_->target(), machine(), options_.schedule))
+      add_launch(std::move(launch));
+  }
+
+  void add_launch(std::vector<BoundKernel> kernels) {
     codegen::Text text = emit_launch(kernels, device_->target());
     dump_kernels(kernels, device_->target(), device_->architecture());
     const std::vector<expr::Origin>& origins = kernels.front().call->origins;

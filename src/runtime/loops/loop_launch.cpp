@@ -1,5 +1,7 @@
 #include "runtime/loops/loop_launch.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -7,6 +9,7 @@
 #include "base/index.hpp"
 #include "base/rounding.hpp"
 #include "base/shape.hpp"
+#include "codegen/index_width.hpp"
 #include "plan/loop_form.hpp"
 #include "runtime/bound/kernel_schedules.hpp"
 #include "runtime/bound/launch_time.hpp"
@@ -109,6 +112,7 @@ void LoopLaunch::add_schedules(std::vector<KernelSchedule>& schedules) const {
   schedules.push_back(describe_schedule(
       loop_family, kernel::Family::row, loop_name, native_->text(),
       {.device = device_.name(), .target = device_.target(), .machine = machine_of(device_), .overrides = overrides_}));
+  if (device_.runs_cuda()) schedules.back().schedule += fmt::format(" index={}", name_of(native_->index()));
   schedules.back().reasons.push_back(native_->describe());
 }
 

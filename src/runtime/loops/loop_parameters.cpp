@@ -1,5 +1,8 @@
 #include "runtime/loops/loop_parameters.hpp"
 
+#include <algorithm>
+
+#include "base/index.hpp"
 #include "codegen/division.hpp"
 
 namespace croton::runtime {
@@ -77,16 +80,14 @@ std::uint64_t LoopParameters::value_of(const codegen::Parameter& parameter) cons
     case Kind::extent:
       return word_of(part.kernel->extents[index]);
     case Kind::divisor:
-    case Kind::tiles_of_line:
-    case Kind::tiles_divisor:
-    case Kind::lines:
-    case Kind::parts:
-    case Kind::parts_divisor:
-    case Kind::bands:
-    case Kind::bands_divisor:
-      return word_of(codegen::position_parameter(parameter, part.kernel->launch, codegen::Schedule()));
+      return word_of(
+          codegen::position_parameter(parameter, *part.analysis(), part.kernel->launch, layout_.shares.schedule));
     case Kind::matrix:
       return word_of(part.matrix[index] / first);
+    case Kind::matrix_divisor:
+      return codegen::make_divisor(
+          std::max<std::int64_t>(1, part.matrix[base::ordinal(codegen::MatrixNumber::columns)]),
+          layout_.shares.schedule.index)[access];
     case Kind::workspace:
       return word_of(memory_.workspace(parameter.part));
     case Kind::failure:

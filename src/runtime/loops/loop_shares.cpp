@@ -9,6 +9,7 @@
 
 #include "base/rounding.hpp"
 #include "base/shape.hpp"
+#include "codegen/index_width.hpp"
 #include "codegen_templates/common/sizes.hpp"
 #include "runtime/cpu/threads/threads.hpp"
 #include "runtime/loops/loop_parts.hpp"
@@ -156,6 +157,14 @@ bool choose_threads(LoopLayout& layout, std::int64_t work, std::string& why) {
   return true;
 }
 
+/// Chooses the width of indices on a GPU, as wide as the widest part needs.
+void choose_index(LoopLayout& layout) {
+  codegen::IndexWidth& index = layout.shares.schedule.index;
+  for (const StepPart& part : layout.parts)
+    index = std::max(index, part.kernel ? codegen::choose_index_width(*part.analysis(), part.kernel->launch)
+                                        : codegen::choose_index_width(part.matrix));
+}
+
 }  // namespace
 
 std::int64_t work_of_step(const LoopLayout& layout) {
@@ -173,12 +182,15 @@ bool find_shares(LoopLayout& layout, std::string_view schedule, std::string& why
                                     : shares.rows > 1  ? "its rows are few"
                                                        : "its rows depend on each other";
   if (!layout.on_host() && !choose_blocks(layout, work, why)) return false;
+  choose_index(layout);
   find_row_bytes(layout);
   return !layout.on_host() || choose_threads(layout, work, why);
 }
 
 void show_shares(LoopLayout& layout) {
   find_rows(layout);
+  layout.shares.schedule.index = codegen::IndexWidth::narrow;
+  choose_index(layout);
   find_row_bytes(layout);
 }
 

@@ -33,6 +33,7 @@ codegen::Text emit_text(const LoopLayout& layout, codegen::Target target) {
   codegen::LoopParts loop;
   loop.partitioned = layout.shares.rows > 1;
   loop.of_grid = layout.is_grid();
+  loop.index = layout.shares.schedule.index;
   if (layout.loop->until) {
     loop.condition = layout.dtype_of(layout.condition_buffer());
     loop.sync_after_condition = writes_condition_at_once(layout);

@@ -41,6 +41,8 @@ class NativeLoop {
   const codegen::Text& text() const { return text_; }
   /// "one launch of 8 blocks, each with rows of its own"
   std::string describe() const { return describe_shares(layout_); }
+  /// The width of indices on a GPU.
+  codegen::IndexWidth index() const { return layout_.shares.schedule.index; }
   /// Whether it runs on the host; else on a GPU.
   bool on_host() const { return layout_.on_host(); }
   void set_entry(cpu::KernelEntry entry) { entry_ = entry; }

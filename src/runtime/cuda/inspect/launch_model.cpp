@@ -83,10 +83,10 @@ EntryLaunch launch_of(const KernelInfo& kernel, const EntryCode& entry) {
 }
 
 Occupancy occupancy_of(const KernelInfo& kernel, const EntryCode& entry, std::string_view architecture) {
-  return occupancy_of({.threads = launch_of(kernel, entry).threads,
-                       .registers = entry.facts.registers,
-                       .shared_bytes = entry.facts.shared_bytes + kernel.shared_bytes},
-                      architecture);
+  return codegen::occupancy_of({.threads = launch_of(kernel, entry).threads,
+                                .registers = entry.facts.registers,
+                                .shared_bytes = entry.facts.shared_bytes + kernel.shared_bytes},
+                               architecture);
 }
 
 std::int64_t bytes_in_flight(const KernelInfo& kernel, const EntryCode& entry, std::string_view architecture,
@@ -139,6 +139,12 @@ std::int64_t serial_joins(const KernelInfo& kernel) {
     // A warp joins the blocks of a part, then each warp of the last block its share of the parts, 32 at a time.
     return base::ceil_div(part, ct::block_elements * ct::lanes) +
            base::ceil_div(base::ceil_div(kernel.length, part), std::max<std::int64_t>(1, kernel.threads));
+  }
+  if (is_family(kernel, "matrix")) {
+    std::int64_t joins = 1;  // of chunks, whose groups are joined in pairs
+    for (std::int64_t parts = kernel.items; parts > 1; parts = base::ceil_div<std::int64_t>(parts, ct::joined_parts))
+      joins += ct::joined_parts - 1;
+    return joins;
   }
   const bool running = is_family(kernel, "cumsum") || is_family(kernel, "cumprod");
   return running ? kernel.length : 0;

@@ -9,11 +9,13 @@
 #include <span>
 #include <string_view>
 
+#include "codegen/machine_constants.hpp"
+#include "codegen/occupancy.hpp"
 #include "runtime/cuda/inspect/machine_code.hpp"
-#include "runtime/cuda/inspect/machine_constants.hpp"
-#include "runtime/cuda/inspect/occupancy.hpp"
 
 namespace croton::runtime::cuda {
+
+using codegen::MachineConstants, codegen::Occupancy;
 
 /// The compiler's results for one entry of a kernel.
 struct EntryCode {

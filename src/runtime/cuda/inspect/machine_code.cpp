@@ -83,7 +83,7 @@ int element_of_parameter(const KernelText& text, int parameter) {
 
 /// The elements that a path advances: those of the accesses of each group, the most of all groups.
 template <class GroupOf>
-std::int64_t most_elements(const Code& code, const CodePath& path, const std::vector<int>& parameters,
+std::int64_t most_elements(const Code& code, const CodePath& path, const std::vector<Address>& addresses,
                            const KernelText& text, const GroupOf& group_of) {
   struct Accesses {
     std::int64_t bytes = 0;
@@ -93,10 +93,10 @@ std::int64_t most_elements(const Code& code, const CodePath& path, const std::ve
   for (const std::size_t at : path.accesses) {
     const Instruction& i = code.instructions[at];
     const int site = site_of(i, text.prelude_lines);
-    Accesses& accesses = groups[{group_of(site, parameters[at]), i.stores()}];
+    Accesses& accesses = groups[{group_of(site, addresses[at].parameter), i.stores()}];
     accesses.bytes += i.bytes();
     accesses.narrowest = accesses.narrowest == 0 ? i.bytes() : std::min(accesses.narrowest, i.bytes());
-    if (accesses.element == 0) accesses.element = element_of_parameter(text, parameters[at]);
+    if (accesses.element == 0) accesses.element = element_of_parameter(text, addresses[at].parameter);
     if (accesses.element == 0) accesses.element = element_bytes(text, site);
   }
   std::int64_t most = 1;
@@ -107,12 +107,18 @@ std::int64_t most_elements(const Code& code, const CodePath& path, const std::ve
 
 /// The elements that a path advances. The compiler gives accesses of several operands one line, and one parameter can
 /// be accessed for several purposes, which have lines of their own; the smaller number is right.
-std::int64_t elements_of(const Code& code, const CodePath& path, const std::vector<int>& parameters,
+std::int64_t elements_of(const Code& code, const CodePath& path, const std::vector<Address>& addresses,
                          const KernelText& text) {
   constexpr int unknown = 1 << 30;
-  return std::min(most_elements(code, path, parameters, text, [](int site, int) { return site; }),
-                  most_elements(code, path, parameters, text,
+  return std::min(most_elements(code, path, addresses, text, [](int site, int) { return site; }),
+                  most_elements(code, path, addresses, text,
                                 [](int site, int parameter) { return parameter >= 0 ? unknown + parameter : site; }));
+}
+
+/// Whether the compiler has a subroutine for what an instruction does, such as a division. No such call: a jump to a
+/// label, and the way of shuffles and votes for lanes that are apart, which whole warps do not take.
+bool calls_subroutine(const Instruction& i) {
+  return i.is("CALL") && i.target.starts_with('$') && i.target.find("sync_") == std::string::npos;
 }
 
 /// The calls in the loop of a path; a kernel without loops calls each of its subroutines once at most.
@@ -121,22 +127,23 @@ std::int64_t calls_in(const Code& code, const ControlFlow& flow, const CodePath&
   for (BlockIndex b = 0; b < flow.blocks.size() && path.loop; ++b) {
     if (!flow.loops[*path.loop].contains[b]) continue;
     for (std::size_t i = flow.blocks[b].begin; i < flow.blocks[b].end; ++i)
-      calls += code.instructions[i].is("CALL") ? 1 : 0;
+      calls += calls_subroutine(code.instructions[i]) ? 1 : 0;
   }
   return calls;
 }
 
-Pass make_pass(const Code& code, const ControlFlow& flow, const CodePath& path, const std::vector<int>& parameters,
+Pass make_pass(const Code& code, const ControlFlow& flow, const CodePath& path, const std::vector<Address>& addresses,
                const KernelText& text) {
   Pass pass;
   pass.in_loop = path.loop.has_value();
   pass.instructions = path.length();
-  pass.elements = elements_of(code, path, parameters, text);
+  pass.elements = elements_of(code, path, addresses, text);
   pass.calls = calls_in(code, flow, path);
   pass.in_flight = bytes_in_flight(code, path);
   for (const std::size_t at : path.accesses) {
     const Instruction& i = code.instructions[at];
     ++(i.loads() ? pass.loads : pass.stores)[i.bytes()];
+    if (i.loads() && !addresses[at].of_thread) ++pass.scalars[i.bytes()];
   }
   for (const std::size_t at : path.instructions) pass.local += code.instructions[at].space() == Space::local ? 1 : 0;
   return pass;
@@ -153,8 +160,9 @@ std::pair<std::size_t, std::string_view> line_of_text(std::string_view text, int
   return {at, text.substr(at, text.find('\n', at) - at)};
 }
 
-/// The main path of each pass: of the paths with the same sites the one that accesses most at once. A loop that only
-/// stores, by lines that are on a path around loops elsewhere, is that path for the case that these have no work.
+/// The main path of each pass: of the paths with the same sites (or some of them, as the compiler drops lines) the one
+/// that accesses most at once. A loop that only stores, by lines that are on a path around loops elsewhere, is that
+/// path for the case that these have no work.
 std::vector<CodePath> main_paths(const Code& code, const ControlFlow& flow, int prelude_lines) {
   HotPaths paths = hot_paths(code, flow);
   const auto is_variant = [&](const CodePath& path, const Sites& sites) {
@@ -169,7 +177,8 @@ std::vector<CodePath> main_paths(const Code& code, const ControlFlow& flow, int 
   for (CodePath& path : paths.hot) {
     Sites sites = sites_of(code, path, prelude_lines);
     if (is_variant(path, sites)) continue;
-    const auto same = std::ranges::find(known, sites);
+    const auto same = std::ranges::find_if(
+        known, [&](const Sites& k) { return std::ranges::includes(k, sites) || std::ranges::includes(sites, k); });
     if (same == known.end()) {
       known.push_back(std::move(sites));
       main.push_back(std::move(path));
@@ -212,9 +221,9 @@ MachineCode figures_of(Code code, const KernelText& text) {
     if (i.space() == Space::local) ++(i.loads() ? result.local_loads : result.local_stores);
   }
   const ControlFlow flow = find_control_flow(code);
-  const std::vector<int> parameters = parameters_of_addresses(code, flow);
+  const std::vector<Address> addresses = find_addresses(code, flow);
   for (const CodePath& path : main_paths(code, flow, text.prelude_lines))
-    result.passes.push_back(make_pass(code, flow, path, parameters, text));
+    result.passes.push_back(make_pass(code, flow, path, addresses, text));
   return result;
 }
 
@@ -258,11 +267,19 @@ std::int64_t MachineCode::in_flight() const {
   return least;
 }
 
-bool MachineCode::hot_accesses_are_wide() const {
-  const auto wide = [](const Widths& widths) { return widths.empty() || widths.begin()->first >= 16; };
-  return !passes.empty() &&
-         std::ranges::all_of(passes, [&](const Pass& pass) { return wide(pass.loads) && wide(pass.stores); });
+std::int64_t MachineCode::narrow_accesses() const {
+  constexpr int wide = 16;
+  const auto narrow = [](const Widths& widths) {
+    std::int64_t sum = 0;
+    for (const auto& [width, accesses] : widths) sum += width < wide ? accesses : 0;
+    return sum;
+  };
+  std::int64_t sum = 0;
+  for (const Pass& pass : passes) sum += narrow(pass.loads) + narrow(pass.stores) - narrow(pass.scalars);
+  return sum;
 }
+
+bool MachineCode::hot_accesses_are_wide() const { return !passes.empty() && narrow_accesses() == 0; }
 
 std::vector<MachineCode> read_machine_code(std::string_view listing, const KernelText& text) {
   std::vector<MachineCode> all;

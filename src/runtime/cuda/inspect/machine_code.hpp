@@ -21,10 +21,11 @@ struct Pass {
   bool in_loop = false;
   std::int64_t instructions = 0;  ///< of one thread on the path
   std::int64_t elements = 0;      ///< that it advances: of the operand of which the path accesses most
-  std::int64_t calls = 0;         ///< of subroutines, such as divisions, in a loop, tails and slow ways included
+  std::int64_t calls = 0;         ///< of divisions and the like in a loop, with its tails
   std::int64_t local = 0;         ///< accesses of local memory on the path
   std::int64_t in_flight = 0;     ///< bytes that a thread requests before it needs the first of them
   Widths loads, stores;
+  Widths scalars = {};  ///< of the loads, those of one element by all threads of a block, which comes from the cache
 };
 
 struct MachineCode {
@@ -40,7 +41,9 @@ struct MachineCode {
   std::int64_t calls_in_hot_loops() const;
   /// The smallest number of bytes in flight of a pass that loads; 0 without one.
   std::int64_t in_flight() const;
-  /// Whether all loads and stores of all passes have 16 bytes or more.
+  /// Loads and stores of all passes with less than 16 bytes, without those of scalars.
+  std::int64_t narrow_accesses() const;
+  /// Whether there are passes without narrow accesses.
   bool hot_accesses_are_wide() const;
 };
 

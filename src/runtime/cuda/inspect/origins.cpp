@@ -13,8 +13,11 @@
 namespace croton::runtime::cuda {
 namespace {
 
-/// Per register, the parameters from which it is computed, as bits.
+/// Per register, the parameters from which it is computed, as bits; and a bit for other values that all threads of a
+/// block have, and one for those that are a thread's own.
 using Origins = std::array<std::uint64_t, first_predicate>;
+constexpr int most_parameters = 62;
+constexpr std::uint64_t of_block = std::uint64_t{1} << most_parameters, of_thread = of_block << 1;
 
 /// The place of "c[0x0][0x210]" or "c[0x0][R5+0x210]", the constants of the launch.
 std::optional<int> constant_in(std::string_view operand) {
@@ -51,20 +54,28 @@ void each_register(std::string_view operand, const Use& use) {
   }
 }
 
+/// The address in the operands of an access: "[R2.64+0x10".
+std::string_view address_in(std::string_view operands) {
+  const std::size_t open = operands.rfind('['), close = operands.find(']', open);
+  return close == operands.npos ? std::string_view() : operands.substr(open, close - open);
+}
+
 class OriginFinder {
  public:
   explicit OriginFinder(const Code& code) : begin_(first_parameter(code)) {}
 
   std::uint64_t of(std::string_view operand, const Origins& known, bool is_wide) const {
     std::uint64_t origins = 0;
-    if (const auto place = constant_in(operand)) {
-      // The registers in an address of constants choose the element of a table.
-      return *place >= begin_ && (*place - begin_) / 8 < 64 ? std::uint64_t{1} << ((*place - begin_) / 8) : 0;
-    }
     each_register(operand, [&](std::size_t place, bool pair) {
       origins |= known[place];
       if ((pair || is_wide) && place + 1 < known.size()) origins |= known[place + 1];
     });
+    if (const auto place = constant_in(operand)) {
+      // The registers in an address of constants choose the element of a table.
+      const int number = (*place - begin_) / 8;
+      const bool is_parameter = *place >= begin_ && number < most_parameters;
+      return (origins & of_thread) | (is_parameter ? std::uint64_t{1} << number : of_block);
+    }
     return origins;
   }
 
@@ -78,19 +89,53 @@ class OriginFinder {
       const bool is_pair = i.has_modifier("64") || (i.has_modifier("WIDE") && o + 1 == operands.size());
       origins |= of(operands[o], known, is_pair);
     }
+    origins |= from_memory(i, known) | from_launch(i, operands);
     for (std::size_t place = 0; place < known.size() && results.places.any(); ++place) {
       if (results.places.test(place)) known[place] = i.guard.empty() ? origins : known[place] | origins;
     }
   }
 
+  /// The origins of an address in an operand of an access of global memory.
+  std::uint64_t of_address(const Instruction& i, const Origins& known) const {
+    return of(address_in(i.operands), known, true);
+  }
+
  private:
+  /// Values from memory are of a thread if their address is; those in memory of a block or thread may always be.
+  std::uint64_t from_memory(const Instruction& i, const Origins& known) const {
+    if (i.space() == Space::none) return 0;
+    const bool same = i.space() == Space::global && i.loads() && (of_address(i, known) & of_thread) == 0;
+    return same ? of_block : of_thread;
+  }
+  /// The numbers of threads in a block and of lanes are of a thread, that of the block is not.
+  static std::uint64_t from_launch(const Instruction& i, const std::vector<std::string_view>& operands) {
+    const bool reads = i.is("S2R") || i.is("S2UR") || i.is("CS2R");
+    return reads && operands.size() > 1 && !operands[1].starts_with("SRZ") && !operands[1].starts_with("SR_CTAID")
+               ? of_thread
+               : 0;
+  }
+
   int begin_;
 };
 
-}  // namespace
+/// Per loop, the registers that it writes.
+std::vector<Places> registers_of_loops(const Code& code, const ControlFlow& flow) {
+  std::vector<Places> written(flow.loops.size());
+  for (BlockIndex b = 0; b < flow.blocks.size(); ++b) {
+    Places in_block;
+    for (std::size_t at = flow.blocks[b].begin; at < flow.blocks[b].end; ++at) {
+      const Instruction& i = code.instructions[at];
+      in_block |= results_of(i, split_operands(i.operands)).places;
+    }
+    for (std::size_t loop = 0; loop < flow.loops.size(); ++loop) {
+      if (flow.loops[loop].contains[b]) written[loop] |= in_block;
+    }
+  }
+  return written;
+}
 
-std::vector<int> parameters_of_addresses(const Code& code, const ControlFlow& flow) {
-  const OriginFinder finder(code);
+/// Per block, the origins of registers at its beginning.
+std::vector<Origins> origins_at_begin(const Code& code, const ControlFlow& flow, const OriginFinder& finder) {
   std::vector<Origins> at_begin(flow.blocks.size(), Origins{});
   std::vector<bool> reached(flow.blocks.size(), false);
   std::vector<BlockIndex> pending;
@@ -112,21 +157,41 @@ std::vector<int> parameters_of_addresses(const Code& code, const ControlFlow& fl
     for (std::size_t i = flow.blocks[b].begin; i < flow.blocks[b].end; ++i) finder.run(code.instructions[i], known);
     for (const BlockIndex to : flow.blocks[b].next) reach(to, known);
   }
-  std::vector<int> parameters(code.instructions.size(), -1);
+  return at_begin;
+}
+
+}  // namespace
+
+std::vector<Address> find_addresses(const Code& code, const ControlFlow& flow) {
+  const OriginFinder finder(code);
+  const std::vector<Origins> at_begin = origins_at_begin(code, flow, finder);
+  const std::vector<Places> written = registers_of_loops(code, flow);
+  // A loop that writes a register of the address may advance it.
+  const auto advances = [&](std::string_view address, BlockIndex b) {
+    Places places;
+    each_register(address, [&](std::size_t place, bool pair) {
+      places.set(place);
+      if (pair) places.set(place + 1);
+    });
+    for (std::size_t loop = 0; loop < flow.loops.size(); ++loop) {
+      if (flow.loops[loop].contains[b] && (written[loop] & places).any()) return true;
+    }
+    return false;
+  };
+  std::vector<Address> addresses(code.instructions.size());
   for (BlockIndex b = 0; b < flow.blocks.size(); ++b) {
     Origins known = at_begin[b];
     for (std::size_t at = flow.blocks[b].begin; at < flow.blocks[b].end; ++at) {
       const Instruction& i = code.instructions[at];
-      const std::string_view operands = i.operands;
-      const std::size_t open = operands.rfind('['), close = operands.find(']', open);
-      if (i.space() == Space::global && close != operands.npos) {
-        const std::uint64_t origins = finder.of(operands.substr(open, close - open), known, true);
-        if (origins != 0) parameters[at] = std::countr_zero(origins);
+      if (const std::string_view address = address_in(i.operands); i.space() == Space::global && !address.empty()) {
+        const std::uint64_t origins = finder.of_address(i, known), parameters = origins & ~(of_block | of_thread);
+        if (parameters != 0) addresses[at].parameter = std::countr_zero(parameters);
+        addresses[at].of_thread = origins == 0 || (origins & of_thread) != 0 || advances(address, b);
       }
       finder.run(i, known);
     }
   }
-  return parameters;
+  return addresses;
 }
 
 }  // namespace croton::runtime::cuda

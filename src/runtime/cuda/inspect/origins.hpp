@@ -1,5 +1,5 @@
 // From which parameter of the kernel an address comes: it tells which operand an instruction accesses, where the
-// compiler gives the accesses of several operands one line.
+// compiler gives the accesses of several operands one line; and whether all threads of a block have the same one.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,13 @@
 
 namespace croton::runtime::cuda {
 
-/// Per instruction, the number of the first parameter of 8 bytes, from 0, that is part of its address; -1 if there is
-/// none, or it accesses no global memory. A pointer comes before the numbers from which offsets are computed.
-std::vector<int> parameters_of_addresses(const Code& code, const ControlFlow& flow);
+struct Address {
+  int parameter = -1;     ///< the first parameter of 8 bytes, from 0, that is part of it; -1: none
+  bool of_thread = true;  ///< threads of a block may have different ones, or a thread in a loop
+};
+
+/// Per instruction, the address of its access of global memory; others have none. A pointer comes before the numbers
+/// from which offsets are computed.
+std::vector<Address> find_addresses(const Code& code, const ControlFlow& flow);
 
 }  // namespace croton::runtime::cuda

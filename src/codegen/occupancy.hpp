@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace croton::runtime::cuda {
+namespace croton::codegen {
 
 /// The limits of one multiprocessor (CUDA C++ Programming Guide, "Compute Capabilities").
 struct MultiprocessorLimits {
@@ -14,6 +14,12 @@ struct MultiprocessorLimits {
 
 /// The limits of "sm_90" and its variants. ValueError, with the names that are known, for other names.
 MultiprocessorLimits limits_of(std::string_view architecture);
+
+/// Those of GPUs that are not known.
+inline constexpr MultiprocessorLimits usual_limits{"sm_90", 64, 32, 228 * 1024};
+
+/// The same, but usual_limits for names that are not known.
+MultiprocessorLimits limits_or_usual(std::string_view architecture);
 
 /// The shared memory that one block of a kernel may have; 48 KiB, which every GPU has, for architectures that are not
 /// known.
@@ -32,5 +38,6 @@ struct Occupancy {
 
 /// The occupancy by these resources alone, however few blocks a launch has.
 Occupancy occupancy_of(const BlockResources& block, std::string_view architecture);
+Occupancy occupancy_of(const BlockResources& block, const MultiprocessorLimits& limits);
 
-}  // namespace croton::runtime::cuda
+}  // namespace croton::codegen

@@ -1,11 +1,12 @@
-// The constants of the model of a launch (launch_model.hpp). They are measured: change them only together with the
-// report that they come from.
+// The constants of the models of a launch: that by which schedules are chosen (cost_model.hpp), and that of machine
+// code (runtime/cuda/inspect/launch_model.hpp). They are measured: change them only together with the report that they
+// come from.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
-namespace croton::runtime::cuda {
+namespace croton::codegen {
 
 struct MachineConstants {
   std::string_view name, report;
@@ -17,13 +18,20 @@ struct MachineConstants {
   double access_seconds;           // from a request of memory to its use, in a kernel that has little else to do
   double cache_access_seconds;     // the same if the second level of the cache has it
   double launch_seconds;           // a launch that needs the results of the one before
+  double block_seconds;            // from the end of a block to the first instruction of the next one
+  double join_seconds;             // the warps of a block join their states, with barriers
+  double publish_seconds;          // a block publishes a partial result, and finds out whether it is the last one
+  double last_block_seconds;       // the last block begins to join the partial results of the others
 };
 
 /// Copy, clock (1980 MHz) and multiprocessors are in the report's first lines; instructions: 132 multiprocessors with 4
 /// schedulers of 32 lanes each. access_seconds: the sum over axis 0 of 16384 x 8192 elements, where each thread joins a
 /// column with four loads under way, takes 1.91 ms (2026-11-28-gpu-check-nvidia-h200.md). cache_access_seconds: there
 /// the sum of all elements, of which one thread joins 8192 parts, takes 0.94 ms longer than its memory. launch_seconds:
-/// item 25 of the report, in a stream.
+/// item 25 of the report, in a stream. block_seconds: there 100,000 empty blocks take 61.6 microseconds. join_seconds:
+/// item 15, softmax of rows of 1024 by 256 threads instead of 32. publish_seconds and last_block_seconds: together the
+/// time that the last block adds to the sum of 2^20 elements, item 11; the share of each block is that which fits best
+/// to sums of 16384 blocks, items 10 and 12.
 inline constexpr MachineConstants h200{.name = "NVIDIA H200",
                                        .report = "bench/results/2026-11-28-gpu-variants-nvidia-h200.md",
                                        .multiprocessors = 132,
@@ -33,6 +41,10 @@ inline constexpr MachineConstants h200{.name = "NVIDIA H200",
                                        .instructions_per_second = 132.0 * 4 * 32 * 1.98e9,
                                        .access_seconds = 0.47e-6,
                                        .cache_access_seconds = 0.115e-6,
-                                       .launch_seconds = 1.3e-6};
+                                       .launch_seconds = 1.3e-6,
+                                       .block_seconds = 132 * 61.6e-6 / 100'000,
+                                       .join_seconds = 0.3e-6,
+                                       .publish_seconds = 0.5e-6,
+                                       .last_block_seconds = 0.8e-6};
 
-}  // namespace croton::runtime::cuda
+}  // namespace croton::codegen

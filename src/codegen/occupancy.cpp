@@ -1,4 +1,4 @@
-#include "runtime/cuda/inspect/occupancy.hpp"
+#include "codegen/occupancy.hpp"
 
 #include <croton/error.hpp>
 
@@ -11,7 +11,7 @@
 
 #include "base/rounding.hpp"
 
-namespace croton::runtime::cuda {
+namespace croton::codegen {
 namespace {
 
 constexpr int kilobyte = 1024;
@@ -19,7 +19,7 @@ constexpr std::array<MultiprocessorLimits, 7> all_limits{{{"sm_75", 32, 16, 64 *
                                                           {"sm_80", 64, 32, 164 * kilobyte},
                                                           {"sm_86", 48, 16, 100 * kilobyte},
                                                           {"sm_89", 48, 24, 100 * kilobyte},
-                                                          {"sm_90", 64, 32, 228 * kilobyte},
+                                                          usual_limits,
                                                           {"sm_100", 64, 32, 228 * kilobyte},
                                                           {"sm_120", 48, 24, 100 * kilobyte}}};
 
@@ -56,8 +56,16 @@ MultiprocessorLimits limits_of(std::string_view architecture) {
       fmt::format("the limits of a multiprocessor of '{}' are not known; those of {} are", architecture, known));
 }
 
+MultiprocessorLimits limits_or_usual(std::string_view architecture) {
+  const MultiprocessorLimits* limits = find_limits(architecture);
+  return limits == nullptr ? usual_limits : *limits;
+}
+
 Occupancy occupancy_of(const BlockResources& block, std::string_view architecture) {
-  const MultiprocessorLimits limits = limits_of(architecture);
+  return occupancy_of(block, limits_of(architecture));
+}
+
+Occupancy occupancy_of(const BlockResources& block, const MultiprocessorLimits& limits) {
   const std::int64_t warps = std::max<std::int64_t>(1, base::ceil_div(block.threads, lanes));
   const std::int64_t of_warp = base::round_up(std::max<std::int64_t>(1, block.registers) * lanes, registers_unit);
   const std::int64_t warps_by_registers = all_registers / of_warp / warps_unit * warps_unit;
@@ -74,4 +82,4 @@ Occupancy occupancy_of(const BlockResources& block, std::string_view architectur
   return {least.blocks, least.blocks * warps, static_cast<double>(least.blocks * warps) / limits.warps, least.name};
 }
 
-}  // namespace croton::runtime::cuda
+}  // namespace croton::codegen
