@@ -41,13 +41,12 @@ void show_step(const runtime::Executable& executable, const plan::Step& step, co
 
 /// The kernels of one launch, for the sizes of a call or for example sizes.
 std::vector<runtime::BoundKernel> show_launch(const runtime::Executable& executable, const plan::Plan& plan,
-                                              std::span<const plan::Step> steps, const runtime::SizedPlan* sized,
-                                              bool small) {
+                                              const plan::Launch& launch, const runtime::SizedPlan* sized, bool small) {
   std::vector<runtime::BoundKernel> kernels;
-  for (const plan::Step& step : steps) {
+  for (const plan::StepId s : launch.steps()) {
+    const plan::Step& step = plan.steps[s];
     if (sized != nullptr) {
       show_step(executable, step, *sized, kernels);
-      if (!kernels.empty() && steps.size() > 1) find_unread(kernels.back(), plan, step);
       continue;
     }
     const auto* kernel = std::get_if<fuse::KernelCall>(&executable.call_of(step).work);
@@ -58,8 +57,8 @@ std::vector<runtime::BoundKernel> show_launch(const runtime::Executable& executa
     runtime::BoundKernel& shown = kernels.emplace_back(runtime::kernel_of(executable, step, -1));
     shown.extents = std::move(extents);
     shown.launch = std::move(sizes);
-    find_unread(shown, plan, step);
   }
+  for (runtime::BoundKernel& kernel : kernels) find_unread(kernel, plan, launch);
   return kernels;
 }
 
@@ -110,12 +109,12 @@ codegen::Machine machine_of_target(const std::string& where) {
 }
 
 /// `number`: that of the launch among those that run the steps.
-void dump_small(const runtime::Executable& executable, const plan::Plan& plan, std::span<const plan::Step> steps,
+void dump_small(const runtime::Executable& executable, const plan::Plan& plan, const plan::Launch& launch,
                 std::size_t number, const std::vector<runtime::BoundKernel>& shown, const std::string& architecture,
                 std::string_view overrides) {
   // Dumped programs use at most a million elements, if the text is the same for these sizes.
   const auto small =
-      runtime::schedule_launches(show_launch(executable, plan, steps, nullptr, true), codegen::Target::cuda,
+      runtime::schedule_launches(show_launch(executable, plan, launch, nullptr, true), codegen::Target::cuda,
                                  machine_of_target("cuda:" + architecture), overrides);
   const bool same =
       number < small.size() && std::ranges::equal(
@@ -285,14 +284,13 @@ std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executab
       result.push_back(show_routine(executable, first, where, options));
       continue;
     }
-    const std::span<const plan::Step> steps(&first, launch.size());
-    std::vector<runtime::BoundKernel> kernels = show_launch(executable, plan, steps, options.sized, false);
+    std::vector<runtime::BoundKernel> kernels = show_launch(executable, plan, launch, options.sized, false);
     if (kernels.empty()) continue;
     const auto launches =
         runtime::schedule_launches(std::move(kernels), is_cuda(where) ? codegen::Target::cuda : codegen::Target::cpu,
                                    machine_of_target(where), options.schedule);
     for (std::size_t i = 0; i < launches.size(); ++i) {
-      if (is_cuda(where)) dump_small(executable, plan, steps, i, launches[i], where.substr(5), options.schedule);
+      if (is_cuda(where)) dump_small(executable, plan, launch, i, launches[i], where.substr(5), options.schedule);
       result.push_back(show_text(launches[i], where, place, options));
     }
   }

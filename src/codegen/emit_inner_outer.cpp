@@ -24,13 +24,7 @@ void Emitter::give_to_columns() {
 /// The struct of packs of a row's elements, and the function that makes it of what the row kernel gives and loads.
 void Emitter::columns_inputs() {
   const std::vector<std::size_t> inputs = fetched();
-  line("struct Inputs {");
-  for (const std::size_t a : inputs) {
-    const std::string_view stored = stored_type(dtype_of(a));
-    line(along_line(a) == StrideClass::none ? fmt::format("  {} l{};", stored, a)
-                                            : fmt::format("  ct::Pack<{}, vector> l{};", stored, a));
-  }
-  line("};");
+  pack_struct("Inputs", inputs);
   std::string parameters;
   for (const std::size_t b : distinct_given(*shared_)) {
     const auto a = static_cast<std::size_t>(std::ranges::find(shared_->given, b) - shared_->given.begin());

@@ -225,14 +225,18 @@ void Emitter::pack_line() {
   line("}");
 }
 
-void Emitter::pack_inputs(std::string_view type, std::string_view function, const std::vector<std::size_t>& accesses) {
+void Emitter::pack_struct(std::string_view type, const std::vector<std::size_t>& accesses) {
   line(fmt::format("struct {} {{", type));
   for (const std::size_t a : accesses) {
     const std::string_view stored = stored_type(dtype_of(a));
-    line(along_line(a) == StrideClass::none ? fmt::format("  {} l{};", stored, a)
-                                            : fmt::format("  ct::Pack<{}, vector> l{};", stored, a));
+    line(is_one_for_pack(a) ? fmt::format("  {} l{};", stored, a)
+                            : fmt::format("  ct::Pack<{}, vector> l{};", stored, a));
   }
   line("};");
+}
+
+void Emitter::pack_inputs(std::string_view type, std::string_view function, const std::vector<std::size_t>& accesses) {
+  pack_struct(type, accesses);
   const bool column = kernel_.family == Family::column;
   line(fmt::format("CT_MEMBER {} {}(const Line& line, Offset column, {}int left) const {{", type, function,
                    column ? "Base k, " : ""));
@@ -275,8 +279,7 @@ void Emitter::pack_elements(bool elements) {
   }
   for (const std::size_t a : packed) {
     // All elements of a pack are rounded, those beyond the end too.
-    const DType dtype = dtype_of(a);
-    line(fmt::format("ct::Pack<{}, vector> o{}{};", value_type(dtype), a, compute_dtype(dtype) != dtype ? "{}" : ""));
+    line(fmt::format("ct::Pack<{}, vector> o{}{};", value_type(dtype_of(a)), a, is_rounded(a) ? "{}" : ""));
   }
   line("#pragma unroll");
   line("for (int e = 0; e < vector; ++e) {");
@@ -287,7 +290,7 @@ void Emitter::pack_elements(bool elements) {
   });
   line("}");
   for (const std::size_t a : packed) {
-    if (stored_pack(a).front() == 'h')
+    if (is_rounded(a))
       line(fmt::format("const ct::Pack<{0}, vector> h{1} = ct::rounded<{0}>(o{1});", stored_type(dtype_of(a)), a));
   }
   const std::string_view how = !is_aligned() ? "scatter_pack" : is_row_of_packs() ? "store_pack<whole>" : "store_pack";
@@ -296,9 +299,6 @@ void Emitter::pack_elements(bool elements) {
   }
 }
 
-std::string Emitter::stored_pack(std::size_t a) const {
-  const DType dtype = dtype_of(a);
-  return fmt::format("{}{}", compute_dtype(dtype) != dtype ? "h" : "o", a);
-}
+std::string Emitter::stored_pack(std::size_t a) const { return fmt::format("{}{}", is_rounded(a) ? "h" : "o", a); }
 
 }  // namespace croton::codegen

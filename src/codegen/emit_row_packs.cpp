@@ -145,12 +145,7 @@ void Emitter::folded_line() {
 void Emitter::folded_inputs(const std::vector<std::size_t>& accesses) {
   std::vector<std::size_t> axes(axes_.size());
   std::iota(axes.begin(), axes.end(), std::size_t{0});
-  line("struct Inputs {");
-  for (const std::size_t a : accesses) {
-    line(fmt::format(fmt::runtime(is_one_for_pack(a) ? "  {} l{};" : "  ct::Pack<{}, vector> l{};"),
-                     stored_type(dtype_of(a)), a));
-  }
-  line("};");
+  pack_struct("Inputs", accesses);
   line("CT_MEMBER Inputs fetch(const Line& line, Offset column, int left) const {");
   block([&] {
     line("(void)line, (void)column, (void)left;");

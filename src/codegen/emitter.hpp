@@ -174,12 +174,16 @@ class Emitter {
   void line_positions();
   std::vector<std::size_t> fetched() const;
   /// A struct of packs of these accesses, and the function that loads it.
+  /// The struct of what is loaded of these accesses: a pack of each, or a value.
+  void pack_struct(std::string_view type, const std::vector<std::size_t>& accesses);
   void pack_inputs(std::string_view type, std::string_view function, const std::vector<std::size_t>& accesses);
   /// Declares the indices of a line: `row` is its position, or its index along the tile axis.
   void line_index();
   void pack_use();
   /// The loop over the elements of a pack that computes and stores them. `elements`: as in stores_and_checks().
   void pack_elements(bool elements);
+  /// Whether values of an access are rounded when they are stored: of 16 bits.
+  bool is_rounded(std::size_t a) const { return compute_dtype(dtype_of(a)) != dtype_of(a); }
   /// The pack that a store of pack_elements() stores: rounded, if it has 16 bits.
   std::string stored_pack(std::size_t a) const;
   // ---- row kernels of a GPU in packs (emit_row_packs.cpp) ----

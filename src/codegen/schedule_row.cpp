@@ -181,12 +181,10 @@ class RowFit {
     const auto held = all.first(base::to_size(schedule_.held));
     const auto others = all.subspan(base::to_size(schedule_.held + schedule_.staged));
     const std::int64_t held_bytes = bytes_of_packs(held);
-    // As in PackTeam::at_once (row_packs.cuh).
     const std::int64_t in_bytes =
         std::max<std::int64_t>(0, loaded_bytes_ - bytes_of_packs(all.first(all.size() - others.size())));
-    const std::int64_t room = (schedule_.held > 0 ? 64 : 128) / std::max<std::int64_t>(1, in_bytes);
     const std::int64_t of_block = std::min(schedule_.packs, packs_of_block);
-    const std::int64_t at_once = room >= of_block ? of_block : room >= 4 ? 4 : room >= 2 ? 2 : 1;
+    const std::int64_t at_once = packs_at_once(in_bytes, schedule_.held > 0, of_block);
     const std::int64_t rounds = base::ceil_div(base::ceil_div(row_packs(), threads), at_once);
     LaunchWork work;
     work.blocks = std::max<std::int64_t>(1, base::ceil_div(points, schedule_.threads / threads));
@@ -302,6 +300,11 @@ class RowFit {
 };
 
 }  // namespace
+
+std::int64_t packs_at_once(std::int64_t in_bytes, bool holds, std::int64_t of_block) {
+  const std::int64_t room = (holds ? 64 : 128) / std::max<std::int64_t>(1, in_bytes);
+  return room >= of_block ? of_block : room >= 4 ? 4 : room >= 2 ? 2 : 1;
+}
 
 bool is_short_row(const Analysis& analysis) {
   // Positions that are computed have divisions.

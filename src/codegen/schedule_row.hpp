@@ -13,6 +13,10 @@ namespace croton::codegen {
 void fit_row(Schedule& schedule, const Analysis& analysis, const Launch& launch, const Machine& machine,
              const Overrides& wanted, Reasons* why);
 
+/// How many packs of all operands that are not held a thread loads at once, as PackTeam::at_once (row_packs.cuh);
+/// `in_bytes`: of one of each. `of_block`: packs of a thread in a block of the tree.
+std::int64_t packs_at_once(std::int64_t in_bytes, bool holds, std::int64_t of_block);
+
 /// Whether a thread's elements of a row may be unrolled.
 bool is_short_row(const Analysis& analysis);
 

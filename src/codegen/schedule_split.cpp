@@ -61,16 +61,15 @@ LaunchWork work_of(const Analysis& analysis, const Launch& launch, std::int64_t 
     if (analysis.accesses[a].affine && moves(launch, a))
       in_bytes += pack * static_cast<std::int64_t>(size_of(analysis.operand_of(a).dtype));
   }
-  // As in PackTeam::at_once (row_packs.cuh).
-  const std::int64_t room = 128 / std::max<std::int64_t>(1, in_bytes);
-  const std::int64_t at_once = room >= 8 ? 8 : room >= 4 ? 4 : room >= 2 ? 2 : 1;
+  constexpr std::int64_t packs_of_block = ct::block_elements / (ct::lanes * pack);
+  const std::int64_t at_once = packs_at_once(in_bytes, false, packs_of_block);
   LaunchWork work;
   work.bytes = bytes_of_operands(analysis, launch) + 2 * static_cast<double>(parts * states);
   work.instructions = instructions_of_element(analysis) * static_cast<double>(length);
   work.blocks = std::max<std::int64_t>(1, parts);
   work.block = {threads, registers_of_thread(at_once * in_bytes, threads), of_part * states};
   const std::int64_t of_warp = base::ceil_div(std::min(of_part, blocks), threads / ct::lanes);
-  work.waits = static_cast<double>(of_warp * (ct::block_elements / (ct::lanes * pack) / at_once));
+  work.waits = static_cast<double>(of_warp * (packs_of_block / at_once));
   work.joins = 1;
   work.publishes = true;
   work.last_waits = static_cast<double>(base::ceil_div<std::int64_t>(parts, threads));

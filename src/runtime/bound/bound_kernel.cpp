@@ -20,16 +20,12 @@ namespace {
 // With more elements index arithmetic could overflow.
 constexpr std::int64_t max_elements = std::int64_t{1} << 62;
 
-/// Whether nothing outside its launch reads a buffer that a step of the plan writes.
-bool is_unread(const plan::Plan& plan, plan::BufferId b, fuse::CallId writer) {
+/// Whether nothing outside the launch reads a buffer that one of its steps writes.
+bool is_unread(const plan::Plan& plan, const plan::Launch& launch, plan::BufferId b) {
   const plan::Buffer& buffer = plan.buffers[b];
-  if (buffer.role != plan::Buffer::Role::temporary) return false;
-  if (std::ranges::any_of(plan.segments, [&](const plan::Segment& s) { return std::ranges::count(s.fresh, b) > 0; }))
-    return false;
-  const auto launch = std::ranges::find_if(plan.launches, [&](const plan::Launch& of) {
-    return std::ranges::any_of(of.steps(), [&](plan::StepId s) { return plan.steps[s].call == writer; });
-  });
-  return launch != plan.launches.end() && launch->size() > 1 && buffer.last_step < launch->end_step;
+  return buffer.role == plan::Buffer::Role::temporary && buffer.last_step < launch.end_step &&
+         std::ranges::none_of(
+             plan.segments, [&](const plan::Segment& s) { return std::ranges::count(s.fresh, b) > 0; });
 }
 
 codegen::MatrixKernel matrix_kernel(const BoundKernel& kernel, codegen::Schedule& schedule) {
@@ -58,9 +54,11 @@ codegen::Launch specialise_kernel(const BoundKernel& kernel, const Memory& memor
   return codegen::specialise(*kernel.analysis, kernel.extents, layouts);
 }
 
-void find_unread(BoundKernel& kernel, const plan::Plan& plan, const plan::Step& step) {
-  kernel.unread.assign(kernel.operands.size() - step.writes.size(), false);
-  for (const plan::BufferId b : step.writes) kernel.unread.push_back(is_unread(plan, b, step.call));
+void find_unread(BoundKernel& kernel, const plan::Plan& plan, const plan::Launch& launch) {
+  if (launch.size() == 1) return;
+  const std::size_t written_from = kernel.operands.size() - kernel.call->writes.size();
+  for (std::size_t k = written_from; k < kernel.operands.size(); ++k)
+    kernel.unread[k] = is_unread(plan, launch, kernel.operands[k]);
 }
 
 BoundKernel kernel_of(const Executable& executable, const plan::Step& step, int generated) {
@@ -72,7 +70,7 @@ BoundKernel kernel_of(const Executable& executable, const plan::Step& step, int 
   result.analysis = executable.analyses[step.call][which].get();
   result.operands = product != nullptr ? step.generated_reads[which] : step.reads;
   result.operands.insert(result.operands.end(), step.writes.begin(), step.writes.end());
-  find_unread(result, executable.plan, step);
+  result.unread.assign(result.operands.size(), false);
   return result;
 }
 

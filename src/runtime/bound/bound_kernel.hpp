@@ -26,8 +26,8 @@ struct BoundKernel {
   std::vector<bool> unread = {};  // per operand: a result that no other launch of the plan reads
   std::string why_alone = {};     // why it does not share a launch with the plan's next kernel
 };
-/// Finds the results of the step that no other launch of the plan reads.
-void find_unread(BoundKernel& kernel, const plan::Plan& plan, const plan::Step& step);
+/// Finds the results that no other launch of the plan reads, of a kernel of a launch of several.
+void find_unread(BoundKernel& kernel, const plan::Plan& plan, const plan::Launch& launch);
 /// The kernel of a step, without sizes. `generated`: for a product, the index of the generated kernel; else -1.
 BoundKernel kernel_of(const Executable& executable, const plan::Step& step, int generated);
 /// The same with sizes.

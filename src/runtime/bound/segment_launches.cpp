@@ -101,8 +101,10 @@ class BoundSegment::Binder {
   /// Adds the kernels of a launch. `generated`: for a product, the index of its generated kernel; else -1.
   void add_kernels(int generated) {
     std::vector<BoundKernel> kernels;
-    for (const plan::StepId s : launch_.steps())
+    for (const plan::StepId s : launch_.steps()) {
       kernels.push_back(bind_kernel(executable_, plan_.steps[s], generated, sizes(), segment_.memory_));
+      find_unread(kernels.back(), plan_, launch_);
+    }
     for (auto& launch : schedule_launches(std::move(kernels), device_->target(), machine(), options_.schedule))
       add_launch(std::move(launch));
   }
