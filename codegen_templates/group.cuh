@@ -14,13 +14,6 @@ CT_DEVICE int part_of(const index* ends, int parts, index tile) {
   return first;
 }
 
-template <class Run>
-CT_DEVICE void group(const index* ends, int parts, const Run& run) {
-  const index tile = index(block_index());
-  const int part = part_of(ends, parts, tile);
-  run(part, part == 0 ? tile : tile - ends[part - 1]);
-}
-
 // The same where `ends` is in memory: each lane of a warp looks at one end, at first far from each other. Bisection would
 // wait for one load after another.
 CT_DEVICE int part_of_table(const index* ends, int parts, index tile) {
@@ -33,10 +26,11 @@ CT_DEVICE int part_of_table(const index* ends, int parts, index tile) {
   return first;
 }
 
-template <class Run>
-CT_DEVICE void group_of_table(const index* ends, int parts, const Run& run) {
+// Runs the tile of this block, with its number in its kernel. `in_memory`: where `ends` is.
+template <bool in_memory, class Run>
+CT_DEVICE void group(const index* ends, int parts, const Run& run) {
   const index tile = index(block_index());
-  const int part = part_of_table(ends, parts, tile);
+  const int part = in_memory ? part_of_table(ends, parts, tile) : part_of(ends, parts, tile);
   run(part, part == 0 ? tile : tile - ends[part - 1]);
 }
 

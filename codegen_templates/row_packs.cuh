@@ -64,6 +64,7 @@ struct PackTeam {
   }
   CT_MEMBER void hold() const {
     if constexpr (Body::staged) {
+#pragma unroll 1
       for (int b = 0; b < blocks(); ++b) {
 #pragma unroll
         for (int j = 0; j < of_block; ++j) staged[slot(b, j)] = body.stage(line, distance(b, j), count(distance(b, j)));

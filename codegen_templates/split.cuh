@@ -1,5 +1,6 @@
-// Long reductions on a GPU whose elements are on several axes and depend on their positions: a warp per part, each reduced
-// into the workspace; then one warp of a second launch joins the parts. Others are split_packs (row_packs.cuh).
+// Reductions of everything on a GPU for which there are no packs (fit_split of src/codegen/schedule_split.cpp says when): a
+// warp per part, each reduced into the workspace; then one warp of a second launch joins the parts. Others are split_packs
+// (row_packs.cuh).
 namespace ct {
 
 template <class Body>

@@ -10,6 +10,7 @@
 #include <functional>
 #include <numeric>
 
+#include "base/counted.hpp"
 #include "builder/node.hpp"
 #include "codegen/occupancy.hpp"
 #include "expr/print.hpp"
@@ -29,6 +30,17 @@ using builder::describe;
 namespace {
 
 bool is_cuda(std::string_view target) { return target == "cuda" || target.starts_with("cuda:"); }
+
+/// Whether a target of a GPU names an architecture as NVIDIA does: sm_90, sm_100, sm_90a, sm_120f.
+bool names_architecture(std::string_view target) {
+  constexpr std::string_view begin = "cuda:sm_";
+  if (target == "cuda") return true;
+  if (!target.starts_with(begin)) return false;
+  std::string_view digits = target.substr(begin.size());
+  if (digits.ends_with('a') || digits.ends_with('f')) digits.remove_suffix(1);
+  return digits.size() >= 2 && digits.size() <= 3 && digits.find_first_not_of("0123456789") == digits.npos &&
+         digits[0] != '0';
+}
 
 /// The kernels of a step with the sizes of a call: none for work that is not by generated kernels.
 void show_step(const runtime::Executable& executable, const plan::Step& step, const runtime::SizedPlan& sized,
@@ -87,11 +99,10 @@ void describe_launch(std::span<const runtime::BoundKernel> kernels, const codege
     info.threads = schedule.threads;
     info.shared_bytes = schedule.shared_bytes;
     info.launches = code.state_bytes > 0 ? 2 : 1;
-    info.launch = fmt::format("{}: {} blocks of {} threads", sizes, info.blocks, info.threads);
+    info.launch = fmt::format("{}: {} of {} threads", sizes, base::counted(info.blocks, "block"), info.threads);
     return;
   }
-  const codegen::Work work = kernels.size() > 1 ? codegen::group_work(info.items, schedule)
-                                                : codegen::cpu_work(*kernels[0].analysis, kernels[0].launch, schedule);
+  const codegen::Work work = runtime::cpu_work(kernels);
   info.items = work.items;
   info.launches = 1;
   info.launch = fmt::format("{}: {} work items, at least {} a thread", sizes, work.items, work.grain);
@@ -149,8 +160,9 @@ void describe_routine(const runtime::Executable& executable, const plan::Step& s
     info.threads = schedule.threads;
     info.shared_bytes = schedule.shared_bytes;
   }
-  info.launch = fmt::format("{} launches of at most {} items{}", info.launches, info.items,
-                            cuda ? fmt::format(": {} blocks of {} threads", info.blocks, info.threads) : "");
+  info.launch =
+      fmt::format("{} launches of at most {} items{}", info.launches, info.items,
+                  cuda ? fmt::format(": {} of {} threads", base::counted(info.blocks, "block"), info.threads) : "");
   const auto add = [&](plan::BufferId b, bool written) {
     const bool workspace = executable.plan.buffers[b].role == plan::Buffer::Role::workspace;
     const std::size_t size =
@@ -191,7 +203,7 @@ KernelInfo show_routine(const runtime::Executable& executable, const plan::Step&
   info.target = where;
   info.digest = text.digest;
   const codegen::Schedule chosen = codegen::choose_schedule(kernel::Family::pointwise, {}, options.schedule, text.name);
-  info.schedule = codegen::print_launch(chosen);
+  info.schedule = to == codegen::Target::cuda ? codegen::print_launch(chosen) : codegen::print_grain(chosen);
   info.schedules = {runtime::describe_schedule(runtime::routine_family, kernel::Family::pointwise, text.name, text,
                                                scheduled_for(where, executable.call_of(step).place, options))};
   info.launch = "a fixed sequence of launches, which depends on its sizes";
@@ -218,7 +230,9 @@ KernelInfo show_loop(const runtime::Executable& executable, const plan::Step& st
   info.digest = text.digest;
   const codegen::Schedule chosen =
       codegen::choose_schedule(kernel::Family::row, {}, options.schedule, runtime::loop_name);
-  info.schedule = fmt::format("{} meeting={}", codegen::print_launch(chosen), chosen.meeting);
+  info.schedule = to == codegen::Target::cuda
+                      ? fmt::format("{} meeting={}", codegen::print_launch(chosen), chosen.meeting)
+                      : codegen::print_grain(chosen);
   info.schedules = {runtime::describe_schedule(runtime::loop_family, kernel::Family::row, runtime::loop_name, text,
                                                scheduled_for(where, executable.call_of(step).place, options))};
   info.launch =
@@ -244,8 +258,8 @@ KernelInfo show_text(std::span<const runtime::BoundKernel> kernels, const std::s
     for (const expr::Origin& origin : kernel.call->origins)
       info.lines.push_back(fmt::format("{}{}{}", describe(origin.where), origin.name.empty() ? "" : " ", origin.name));
   }
-  const kernel::Family family = is_cuda(where) ? kernels[0].analysis->kernel.family : kernel::Family::row;
-  info.schedule = codegen::print(kernels[0].schedule, family);
+  info.schedule = to == codegen::Target::cuda ? codegen::print(kernels[0].schedule, kernels[0].analysis->kernel.family)
+                                              : codegen::print_grain(kernels[0].schedule);
   info.schedules = runtime::describe_schedules(kernels, text, scheduled_for(where, place, options));
   describe_launch(kernels, text, info);
   return info;
@@ -255,7 +269,7 @@ KernelInfo show_text(std::span<const runtime::BoundKernel> kernels, const std::s
 
 std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executable, const ShowOptions& options) {
   const std::string& target = options.target;
-  if (!target.empty() && target != "cpu" && !is_cuda(target))
+  if (!target.empty() && target != "cpu" && !names_architecture(target))
     throw ValueError(fmt::format("kernels(\"{}\"): targets are cpu and cuda:sm_XX, such as cuda:sm_90", target));
   // The launches of a GPU, also of a function on the host.
   const plan::Plan plan = is_cuda(target) ? plan::make_plan_for_gpu(executable.program) : executable.plan;

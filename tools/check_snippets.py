@@ -66,7 +66,7 @@ class Snippet:
         """(first line, end line, expected lines) of each text block, from the end of the page backwards, for the
         program's output; and an error in the output itself."""
         if self.output is not None:
-            return [(*self.output, printed)], ""
+            return ([(*self.output, printed)], "") if printed else ([], "prints nothing")
         begins = {name: printed.index(f"---- {name}") for name, _, _ in self.parts if f"---- {name}" in printed}
         missing = [name for name, _, _ in self.parts if name not in begins]
         if missing:

@@ -139,10 +139,11 @@ std::string read_graph(const std::string& path) {
 constexpr const char* help_text =
     "usage: croton inspect EXAMPLE_OR_FILE [--target cuda:sm_90] [--shapes SHAPES] [--graph] [--rewrites] [--plan] "
     "[--kernels] [--schedule] [--ptx] [--facts] [--sass]\n"
+    "FILE is a graph as f.graph() or --graph prints it; no pickle.\n"
     "  --list               the examples\n"
     "  --target TARGET      cpu, or cuda:sm_XX of any architecture that NVRTC knows; no device is needed\n"
     "  --shapes SHAPES      those of the arguments of a call, such as 4096x1024,1024: its kernels and launches\n"
-    "  --graph              the graph after rewriting, in the language in which a file is written\n"
+    "  --graph              the graph after rewriting\n"
     "  --rewrites           the rules that fired\n"
     "  --plan               steps, buffers, lifetimes\n"
     "  --kernels            the generated text of each kernel\n"
@@ -159,8 +160,10 @@ int refuse(const std::string& message) {
 }  // namespace
 
 std::string inspect_text(const std::string& source, const InspectRequest& request) {
+  const std::string shown = heading("graph");  // what --graph has printed is read again
+  const std::string_view graph = std::string_view(source).substr(source.starts_with(shown) ? shown.size() : 0);
   builder::Imported imported =
-      detail::import_graph("", [&] { return builder::Imported{expr::parse_graph(source), {}, {}}; });
+      detail::import_graph("", [&] { return builder::Imported{expr::parse_graph(graph), {}, {}}; });
   expr::verify(imported.graph);
   const detail::Rewritten rewritten = detail::rewrite_graph("", std::move(imported.graph), {});
   std::string text;
@@ -172,7 +175,7 @@ std::string inspect_text(const std::string& source, const InspectRequest& reques
     text +=
         show(request.shapes.empty()
                  ? detail::show_kernels(*executable, {.target = request.target, .schedule = base::config().schedule})
-                 : function_of_graph(source).kernels(request.target, {.shapes = request.shapes}),
+                 : function_of_graph(std::string(graph)).kernels(request.target, {.shapes = request.shapes}),
              request);
   return text;
 }

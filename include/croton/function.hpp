@@ -133,11 +133,12 @@ struct KernelSchedule {
   std::string name;      ///< that of its text, KernelInfo::name; kernels of one launch may share a text
   std::string family;    ///< "pointwise", "row", "column", "split", "contract"; or "routine", "loop"
   std::string device;    ///< "cpu", "cuda0"; a target such as "cuda:sm_90" if it was asked for
-  std::string schedule;  ///< "grain=32768 threads=128 vector=4 items=1 across=128 index=narrow"; on the CPU the grain
+  std::string schedule;  ///< "threads=128 vector=4 items=1 across=128 index=narrow"; on the CPU "grain=32768"
   /// A sentence for each number: "vector=1: x (p0) begins 4 bytes after a multiple of 8".
   std::vector<std::string> reasons;
   Sizes sizes;              ///< of its axes, where neighbours may be merged; empty for routines and loops
   std::int64_t blocks = 0;  ///< of its launch on a GPU; 0 on the CPU, and for routines and loops
+  int kernels = 1;          ///< of its launch on a GPU
 };
 /// A line with name, family, device and sizes, one with the schedule, and one for each reason.
 std::string to_string(const KernelSchedule& schedule);
@@ -168,7 +169,7 @@ struct KernelInfo {
   std::string assembly() const;  ///< for the cpu target, by LLVM
   std::string target;            ///< "cpu", "cuda:sm_90"
   std::string digest;            ///< hash of the text without comments
-  std::string schedule;          ///< parameters of launches: "grain=32768 threads=256 blocks=2048"
+  std::string schedule;          ///< parameters of launches: "threads=256 blocks=2048"; for the CPU "grain=32768"
   /// The schedules of its kernels, with reasons: one, or several that are one launch.
   std::vector<KernelSchedule> schedules;
   /// For the sizes of KernelOptions::shapes, or for example sizes: "1009 x 1013: 127 blocks of 256 threads".
@@ -255,7 +256,8 @@ class Function {
   std::string rewrites() const;
   /// Steps, buffers and lifetimes.
   std::string plan() const;
-  /// The kernels as they run (default) or for a target: "cpu", "cuda:sm_90". No device is needed.
+  /// The kernels for the function's devices (default) or for a target: "cpu", "cuda:sm_90". No device is needed. Sizes
+  /// are examples unless the options have shapes; those of the last call are in `schedule`.
   std::vector<KernelInfo> kernels(const std::string& target = "", const KernelOptions& options = {}) const;
   /// The schedule of each kernel, and why it was chosen: as the last call ran it, with its sizes and on its devices;
   /// without the kernels of loops and branches that it did not run. Before the first call, or for a target or with

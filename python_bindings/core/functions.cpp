@@ -289,6 +289,7 @@ void bind_kernel(nb::module_& m) {
           "sizes", [](const KernelSchedule& schedule) { return nb::tuple(nb::cast(schedule.sizes)); },
           "The sizes of its axes, where neighbours may be merged; empty for routines and loops.")
       .def_ro("blocks", &KernelSchedule::blocks, "Blocks of its launch on a GPU; 0 elsewhere, and if not known.")
+      .def_ro("kernels", &KernelSchedule::kernels, "Kernels of its launch on a GPU.")
       .def("__str__", [](const KernelSchedule& schedule) { return to_string(schedule); })
       .def("__repr__", [](const KernelSchedule& schedule) {
         return "<croton.KernelSchedule " + schedule.name + " on " + schedule.device + ": " + schedule.schedule + ">";
@@ -405,7 +406,9 @@ void bind_callable(nb::module_& m) {
             return f.function.kernels(target, {.schedule = schedule, .shapes = shapes});
           },
           "target"_a = "", "schedule"_a = "", "shapes"_a = std::vector<Sizes>(),
-          "The kernels as they run (default) or for a target: 'cpu', 'cuda:sm_90'. No device is needed. schedule: "
+          "The kernels for the function's devices (default) or for a target: 'cpu', 'cuda:sm_90'. No device is needed. "
+          "Sizes "
+          "are examples unless shapes are given; those of the last call are in schedule(). schedule: "
           "overrides, as in the flag of that name. shapes: those of the arguments of a call, whose kernels and "
           "launches "
           "are shown; else they are for example sizes.")

@@ -16,7 +16,7 @@ class BoundPlans {
  public:
   /// The plan of the previous call, if it is also valid for this one, as in most calls; otherwise null.
   runtime::BoundPlan* find_last(const runtime::Executable& executable, const runtime::CallArrays& arrays) const;
-  /// The plan of the previous call; null before the first one, and after one that failed when it was bound.
+  /// The plan of the previous call that was bound; null before the first one.
   const runtime::BoundPlan* last() const { return last_; }
   /// The plan for these arrays; it is bound now if no call with this key has been made.
   runtime::BoundPlan& find_or_bind(const CompiledFunction& function,

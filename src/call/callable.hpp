@@ -52,8 +52,7 @@ class Callable {
   CallCounts counts() const;
   /// How the last call ran the loops of this plan: a line for each, with the number of the step.
   std::string loops_of_last_call(const runtime::Executable& executable) const;
-  /// The schedules of the kernels of the last call on the devices of a call from this thread now; nothing if there was
-  /// none.
+  /// The schedules of the kernels of the last call; nothing if there was none.
   std::optional<std::vector<KernelSchedule>> schedules_of_last_call();
   /// The transfers of the last call.
   std::vector<TransferInfo> transfers() const;

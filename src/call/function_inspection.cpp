@@ -9,6 +9,7 @@
 #include <iterator>
 #include <ostream>
 
+#include "base/counted.hpp"
 #include "call/callable.hpp"
 #include "codegen/schedule_overrides.hpp"
 #include "expr/print.hpp"
@@ -81,7 +82,9 @@ std::vector<KernelSchedule> Function::schedule(const std::string& target, const 
 std::string to_string(const KernelSchedule& schedule) {
   std::string text = fmt::format("{}: {} on {}", schedule.name, schedule.family, schedule.device);
   if (!schedule.sizes.empty()) text += fmt::format(", {}", fmt::join(schedule.sizes, " x "));
-  if (schedule.blocks > 0) text += fmt::format(", {} block{}", schedule.blocks, schedule.blocks == 1 ? "" : "s");
+  if (schedule.kernels > 1) text += fmt::format(", one of {} kernels of a launch", schedule.kernels);
+  if (schedule.blocks > 0)
+    text += fmt::format("{}{}", schedule.kernels > 1 ? " of " : ", ", base::counted(schedule.blocks, "block"));
   text += fmt::format("\n  {}\n", schedule.schedule);
   for (const std::string& reason : schedule.reasons) text += fmt::format("    {}\n", reason);
   return text;

@@ -70,9 +70,12 @@ class GroupEmitter {
                   : std::ranges::find(bodies, functor.code, [](const Body& b) { return b.functor.code; });
     if (at == bodies.end()) at = bodies.insert(at, {std::move(functor), {}, {}});
     at->parts.push_back(i);
-    for (const std::string& line : part.comment) {
-      if (std::ranges::find(at->comment, line) == at->comment.end()) at->comment.push_back(line);
-    }
+    // The first kernel whole, and of others with the same body the head.
+    if (at->comment.empty())
+      at->comment = part.comment;
+    else if (const std::string also = "also " + part.comment.front();
+             std::ranges::find(at->comment, also) == at->comment.end())
+      at->comment.push_back(also);
   }
 
   void add_functor(const Body& body, const std::string& space) {
@@ -167,10 +170,9 @@ class GroupEmitter {
     const auto [declaration, lines] = parameter_entry(in_table, space, "CT_PARAMETERS");
     return fmt::format(
         "CT_KERNEL void {0}{1}({2}, ct::index) {{\n{3}"
-        "  ct::{4}(p.ends, {5}, {6}::Run{{p}});\n"
+        "  ct::group<{4}>(p.ends, {5}, {6}::Run{{p}});\n"
         "}}\n",
-        are_reductions_ ? memory_bounds(threads_) : "", text_.name, declaration, lines,
-        in_table ? "group_of_table" : "group", order_.size(), space);
+        are_reductions_ ? memory_bounds(threads_) : "", text_.name, declaration, lines, in_table, order_.size(), space);
   }
 
   Target target_;

@@ -127,7 +127,10 @@ Text emit_inner_outer(const Part& rows, const Part& columns, const SharedOperand
     }
   }
   const std::string name = inner_outer_name(rows, columns);
-  text.digest = base::to_hex(base::hash128(code + name_of(Target::cuda) + name));
+  // The shared memory, and with it these bounds, may follow sizes that the code does not contain.
+  const std::string bounds =
+      fmt::format("CT_LAUNCH_BOUNDS({}, {})", rows.schedule.threads, resident_blocks(rows.schedule));
+  text.digest = base::to_hex(base::hash128(code + bounds + name_of(Target::cuda) + name));
   text.name = fmt::format("{}_{}", name, text.digest.substr(0, digits_of_text));
   const std::string space = text.name + "_text";
   const bool guarded = std::ranges::any_of(
@@ -136,10 +139,10 @@ Text emit_inner_outer(const Part& rows, const Part& columns, const SharedOperand
   text.code = fmt::format(
       "namespace {0} {{\n\n{1}struct Params {{\n  rows::Params rows;\n  columns::Params columns;\n}};\n\n"
       "}}  // namespace {0}\n\n"
-      "CT_KERNEL void CT_LAUNCH_BOUNDS({2}, {3}) {4}({5}, ct::index) {{\n{6}"
+      "CT_KERNEL void {2} {3}({4}, ct::index) {{\n{5}"
       "  const {0}::rows::Body rows{{p.rows}};\n"
-      "  ct::inner_outer(rows, {0}::columns::Body{{p.columns}});\n{7}}}\n",
-      space, functors, rows.schedule.threads, resident_blocks(rows.schedule), text.name, declaration, lines,
+      "  ct::inner_outer(rows, {0}::columns::Body{{p.columns}});\n{6}}}\n",
+      space, functors, bounds, text.name, declaration, lines,
       guarded ? "  if (rows.bad != 0) ct::report(p.rows.failure, rows.bad, 0);\n" : "");
   return text;
 }

@@ -173,9 +173,9 @@ class Emitter {
   /// Declares the indices of the line that are used as numbers.
   void line_positions();
   std::vector<std::size_t> fetched() const;
-  /// A struct of packs of these accesses, and the function that loads it.
   /// The struct of what is loaded of these accesses: a pack of each, or a value.
   void pack_struct(std::string_view type, const std::vector<std::size_t>& accesses);
+  /// That struct, and the function that loads it.
   void pack_inputs(std::string_view type, std::string_view function, const std::vector<std::size_t>& accesses);
   /// Declares the indices of a line: `row` is its position, or its index along the tile axis.
   void line_index();

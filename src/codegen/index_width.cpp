@@ -7,6 +7,7 @@
 
 #include "base/index.hpp"
 #include "codegen/emit.hpp"
+#include "codegen_templates/common/sizes.hpp"
 
 namespace croton::codegen {
 namespace {
@@ -36,6 +37,10 @@ IndexWidth choose_index_width(const Analysis& analysis, const Launch& launch, st
                               Reasons* why) {
   const std::size_t axes = launch.sizes.size();
   std::int64_t span = 1, of_block = 1;
+  // Elements of a chunk may be beyond the end of a column.
+  const auto beyond = [&](std::size_t m) {
+    return m == fast ? columns : m < launch.variant.parallel.size() ? 0 : std::int64_t{ct::chunk_elements};
+  };
   for (std::size_t m = 0; m < axes; ++m) {
     if (m != fast) span = reach(0, span, std::max<std::int64_t>(1, launch.sizes[m]));
   }
@@ -43,8 +48,7 @@ IndexWidth choose_index_width(const Analysis& analysis, const Launch& launch, st
   for (std::size_t a = 0; a < analysis.accesses.size(); ++a) {
     if (!analysis.accesses[a].affine || axes == 0) continue;
     std::int64_t own = 0;
-    for (std::size_t m = 0; m < axes; ++m)
-      own = reach(own, launch.strides[a][m], launch.sizes[m] + (m == fast ? columns : 0));
+    for (std::size_t m = 0; m < axes; ++m) own = reach(own, launch.strides[a][m], launch.sizes[m] + beyond(m));
     span = std::max(span, own);
     of_block = std::max(of_block, reach(0, launch.strides[a][fast], columns));
   }

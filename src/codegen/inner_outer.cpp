@@ -154,8 +154,7 @@ std::string fit_inner_outer(const MatrixKernel& rows, const MatrixKernel& column
   schedule.vector = machine.aligned && packed.is_aligned_in_packs(pack) ? pack : 1;
   schedule.run = 1;
   schedule.part = ct::chunk_elements;
-  const std::int64_t reach =
-      std::max<std::int64_t>(rows.launch.sizes[column_of_rows], ct::block_elements * schedule.warps);
+  const std::int64_t reach = reach_of_row(rows.schedule, rows.launch.sizes[column_of_rows]);
   schedule.index =
       std::max(columns.schedule.index, choose_index_width(columns.analysis, columns.launch, column_of_columns, reach));
   columns.schedule = schedule;
@@ -165,7 +164,7 @@ std::string fit_inner_outer(const MatrixKernel& rows, const MatrixKernel& column
 std::string why_one_launch(const Launch& columns, const Schedule& schedule) {
   return fmt::format(
       "rows={} threads={}: one launch of the row kernel and the column kernel, which reads each operand once; {} "
-      "blocks",
+      "blocks. This is a rule: modelled times are those of the row kernel alone",
       schedule.rows, schedule.threads, reduction_parts(columns, schedule));
 }
 

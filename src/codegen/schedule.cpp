@@ -17,6 +17,7 @@
 #include "codegen/schedule_row.hpp"
 #include "codegen/schedule_split.hpp"
 #include "codegen/schedule_tiles.hpp"
+#include "codegen/state_size.hpp"
 #include "codegen_templates/common/sizes.hpp"
 
 namespace croton::codegen {
@@ -191,9 +192,9 @@ bool loops_over_grid(const Schedule& schedule, Family family) {
            (family == Family::column && schedule.run > 0) || (family == Family::split && schedule.part > 0));
 }
 
-/// The reasons of the numbers of a launch on a GPU that are not part of its text alone.
-void explain_launch(const Schedule& schedule, Family family, const Machine& machine, const Overrides& wanted,
-                    Reasons& why) {
+/// The reasons of the numbers of a launch on a GPU that are not part of its text alone. `loops`: over a grid of blocks.
+void explain_launch(const Schedule& schedule, Family family, bool loops, const Machine& machine,
+                    const Overrides& wanted, Reasons& why) {
   const int threads = schedule.threads;
   std::string because;
   if (threads == wanted.threads)
@@ -207,12 +208,12 @@ void explain_launch(const Schedule& schedule, Family family, const Machine& mach
   else if (family == Family::row && threads < usual_threads(family, machine))
     because = "fewer than usual, so that more multiprocessors have blocks";
   else if (threads == usual_threads(family, machine))
-    because = fmt::format("as for all {} kernels on this device", kernel::name_of(family));
+    because = "the usual number for such kernels on this device";
   else
     because = "whole groups of threads";
   if (wanted.threads && threads != wanted.threads) because += fmt::format("; an override asks for {}", *wanted.threads);
   why.push_back(fmt::format("threads={}: {}", threads, because));
-  if (!loops_over_grid(schedule, family)) return;
+  if (!loops) return;
   why.push_back(fmt::format("blocks={}: {}", schedule.blocks,
                             wanted.blocks ? "set by an override" : "at most, each of which may do several items"));
 }
@@ -232,7 +233,7 @@ Schedule choose_schedule(Family family, const Machine& machine, std::string_view
                          std::string_view kernel_name, Reasons* why) {
   const Overrides wanted = read_overrides(overrides, family, [&] { return std::string(kernel_name); });
   const Schedule schedule = schedule_of_family(family, machine, wanted);
-  if (why != nullptr) explain_launch(schedule, family, machine, wanted, *why);
+  if (why != nullptr) explain_launch(schedule, family, true, machine, wanted, *why);
   return schedule;
 }
 
@@ -249,14 +250,15 @@ Schedule choose_schedule(const Analysis& analysis, const Launch& launch, const M
   if (family == Family::row) fit_row(schedule, analysis, launch, machine, wanted, why);
   if (family == Family::column) fit_column(schedule, analysis, launch, machine, wanted, why);
   if (family == Family::split) fit_split(schedule, analysis, launch, machine, why);
-  if (loops_over_grid(schedule, family)) schedule.index = choose_index_width(analysis, launch, why);
+  const bool loops = loops_over_grid(schedule, family);
+  if (loops) schedule.index = choose_index_width(analysis, launch, why);
   widen_index(schedule, wanted, why);
-  if (why != nullptr) explain_launch(schedule, family, machine, wanted, *why);
+  if (why != nullptr) explain_launch(schedule, family, loops, machine, wanted, *why);
   return schedule;
 }
 
 Reasons cpu_reasons(const Schedule& schedule, const Work& work) {
-  return {fmt::format("grain={}: {}", schedule.grain,
+  return {fmt::format("{}: {}", print_grain(schedule),
                       schedule.grain == Schedule{}.grain ? "for fewer elements a second thread does not pay"
                                                          : "set by an override"),
           fmt::format("{} work items, at least {} for a thread", work.items, work.grain)};
@@ -267,30 +269,38 @@ std::int64_t reduction_parts(const Launch& launch, const Schedule& schedule) {
 }
 
 LaunchMemory launch_memory(const Analysis& analysis, const Launch& launch, const Schedule& schedule) {
-  const auto states = static_cast<std::int64_t>(split_state_bytes(analysis));
+  // The launches of a group share memory, so that each begins at a multiple of what any state is aligned to.
+  constexpr std::int64_t alignment = 16;
   const bool column = analysis.kernel.family == Family::column;
   if (schedule.rows > 0) return column ? inner_outer_memory(analysis, launch, schedule) : LaunchMemory();
   if (schedule.part > 0) {
-    return {reduction_parts(launch, schedule) * point_count(launch) * states,
+    return {base::round_up(reduction_parts(launch, schedule) * point_count(launch) * state_bytes_of_groups(analysis),
+                           alignment),
             column ? tiles_of_line(launch, schedule) * line_count(launch) : 1};
   }
-  if (analysis.kernel.family == Family::split) return {at_least_one(gpu_items(analysis, launch, schedule)) * states, 0};
+  if (analysis.kernel.family == Family::split) {
+    return {
+        at_least_one(gpu_items(analysis, launch, schedule)) * static_cast<std::int64_t>(split_state_bytes(analysis)),
+        0};
+  }
   return {};
 }
 
+std::string print_grain(const Schedule& schedule) { return fmt::format("grain={}", schedule.grain); }
+
 std::string print_launch(const Schedule& schedule) {
-  return fmt::format("grain={} threads={} blocks={}", schedule.grain, schedule.threads, schedule.blocks);
+  return fmt::format("threads={} blocks={}", schedule.threads, schedule.blocks);
 }
 
 std::string print(const Schedule& schedule, Family family) {
   if (family == Family::column && schedule.rows > 0) {
-    return fmt::format("grain={} threads={} rows={}{} index={}", schedule.grain, schedule.threads, schedule.rows,
+    return fmt::format("threads={} rows={}{} index={}", schedule.threads, schedule.rows,
                        schedule.vector > 1 ? " aligned" : "", name_of(schedule.index));
   }
   if (family == Family::row && schedule.packs > 0) {
-    return fmt::format("grain={} threads={}{} lanes={} warps={} packs={} held={}{}{}{} index={}", schedule.grain,
-                       schedule.threads, schedule.rows > 0 ? fmt::format(" rows={}", schedule.rows) : "",
-                       schedule.lanes, schedule.warps, schedule.packs, schedule.held,
+    return fmt::format("threads={}{} lanes={} warps={} packs={} held={}{}{}{} index={}", schedule.threads,
+                       schedule.rows > 0 ? fmt::format(" rows={}", schedule.rows) : "", schedule.lanes, schedule.warps,
+                       schedule.packs, schedule.held,
                        schedule.staged > 0 ? fmt::format(" staged={}", schedule.staged) : "",
                        schedule.vector > 1 ? " aligned" : "",
                        schedule.full    ? " full"
@@ -299,7 +309,7 @@ std::string print(const Schedule& schedule, Family family) {
                        name_of(schedule.index));
   }
   if (family == Family::split && schedule.part > 0) {
-    return fmt::format("grain={} threads={} part={}{}{} index={}", schedule.grain, schedule.threads, schedule.part,
+    return fmt::format("threads={} part={}{}{} index={}", schedule.threads, schedule.part,
                        schedule.vector > 1 ? " aligned" : "",
                        schedule.full    ? " full"
                        : schedule.whole ? " whole"
@@ -307,19 +317,18 @@ std::string print(const Schedule& schedule, Family family) {
                        name_of(schedule.index));
   }
   if (family == Family::column && schedule.run > 0) {
-    return fmt::format("grain={} threads={} across={} vector={} run={}{} index={}", schedule.grain, schedule.threads,
-                       schedule.across, schedule.vector, schedule.run,
-                       schedule.part > 0 ? fmt::format(" part={}", schedule.part) : "", name_of(schedule.index));
+    return fmt::format("threads={} across={} vector={} run={}{} index={}", schedule.threads, schedule.across,
+                       schedule.vector, schedule.run, schedule.part > 0 ? fmt::format(" part={}", schedule.part) : "",
+                       name_of(schedule.index));
   }
   if (family == Family::pointwise && schedule.side > 0) {
-    return fmt::format("grain={} threads={} side={} vector={} turned={} lanes={} items={} loads={} index={}",
-                       schedule.grain, schedule.threads, schedule.side, schedule.vector, schedule.turned,
-                       schedule.lanes, schedule.items, schedule.loads, name_of(schedule.index));
+    return fmt::format("threads={} side={} vector={} turned={} lanes={} items={} loads={} index={}", schedule.threads,
+                       schedule.side, schedule.vector, schedule.turned, schedule.lanes, schedule.items, schedule.loads,
+                       name_of(schedule.index));
   }
   if (family != Family::pointwise) return fmt::format("{} index={}", print_launch(schedule), name_of(schedule.index));
-  return fmt::format("grain={} threads={} vector={} items={} across={}{} index={}", schedule.grain, schedule.threads,
-                     schedule.vector, schedule.items, schedule.across, schedule.down ? " down" : "",
-                     name_of(schedule.index));
+  return fmt::format("threads={} vector={} items={} across={}{} index={}", schedule.threads, schedule.vector,
+                     schedule.items, schedule.across, schedule.down ? " down" : "", name_of(schedule.index));
 }
 
 }  // namespace croton::codegen

@@ -70,7 +70,6 @@ struct Schedule {
 struct Machine {
   int multiprocessors = 132;
   int pointwise_threads = 128, threads = 256, blocks = 2048;  // of a block; blocks of loops over a grid
-  int most_threads = 1024;                                    // of a block that has one row
   std::int64_t shared_bytes = 227 * 1024;                     // of a block, at most
   bool aligned = true;                                        // operands begin at multiples of 16 bytes
   bool whole_warps = false;                                   // rows have whole warps, as for a launch with columns
@@ -123,10 +122,12 @@ Schedule choose_schedule(kernel::Family family, const Machine& machine, std::str
                          std::string_view kernel_name = {}, Reasons* why = nullptr);
 /// The reasons on the CPU, where only the grain counts.
 Reasons cpu_reasons(const Schedule& schedule, const Work& work);
-/// "grain=32768 threads=256 blocks=2048 index=narrow"; of kernels for a GPU in packs with the numbers of their text.
+/// On a GPU: "threads=256 blocks=2048 index=narrow"; of kernels in packs with the numbers of their text.
 std::string print(const Schedule& schedule, kernel::Family family);
-/// "grain=32768 threads=256 blocks=2048": the numbers of a launch, of which the text has none.
+/// On a GPU: "threads=256 blocks=2048": the numbers of a launch, of which the text has none.
 std::string print_launch(const Schedule& schedule);
+/// On the CPU: "grain=32768", the only number that counts there.
+std::string print_grain(const Schedule& schedule);
 
 /// The number of lines of a pointwise kernel along its fast axis.
 std::int64_t line_count(const Launch& launch);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/counted.hpp"
 #include "base/rounding.hpp"
 #include "codegen/cost_model.hpp"
 #include "codegen/index_width.hpp"
@@ -19,8 +20,11 @@ namespace {
 constexpr std::int64_t widest_pack = 4;
 // Of blocks that are few, so that memory is busy; two of them are on a multiprocessor.
 constexpr int most_threads = 512;
-// Chunks of a thread: their counter stays in registers, of which it has fewer if the run is short.
-constexpr std::int64_t most_run = 64, good_run = 4;
+// Chunks of a thread: their counter stays in registers, of which it has fewer if the run is short. Parts have as long
+// runs as it takes for there to be no more than most_column_parts.
+constexpr std::int64_t longest_run = 1 << 20, most_run = 64, good_run = 4;
+// The memory for the states of parts, as a share of the operands'.
+constexpr double most_state_share = 0.25;
 // Of neighbouring elements that a block reads at once: a sector of memory; a line, where parts give blocks.
 constexpr std::int64_t least_row_bytes = 32, least_split_row_bytes = 128;
 // Of the 48 KiB that every launch has.
@@ -106,8 +110,8 @@ class ColumnFit {
     return std::max<std::int64_t>(1, base::ceil_div(inner_length(launch_), ct::chunk_elements));
   }
 
-  /// Adds the candidates with this number of threads across: whole columns, if their counters stay in registers, and
-  /// parts; first the one that gives each multiprocessor two blocks.
+  /// Adds the candidates with this number of threads across, whole columns and parts; first whole columns if their
+  /// counters stay in registers and there are blocks enough, else the parts that give each multiprocessor two blocks.
   void add_runs() {
     const std::int64_t below = schedule_.threads / schedule_.across,
                        all = power_of_two(base::ceil_div(chunks(), below));
@@ -117,24 +121,30 @@ class ColumnFit {
     if (!whole) {
       const std::int64_t parts = base::ceil_div(wanted_blocks, blocks());
       preferred = std::min(power_of_two(std::max<std::int64_t>(1, base::ceil_div(chunks(), below * parts))), good_run);
-      while (base::ceil_div(chunks(), below * preferred) > ct::most_column_parts && preferred < most_run)
+      while (base::ceil_div(chunks(), below * preferred) > ct::most_column_parts && preferred < longest_run)
         preferred *= 2;
     }
     add(preferred);
-    for (std::int64_t run = std::min(all, good_run); splits_ && run >= 1; run /= 2) {
-      if (run != preferred) add(run);
+    for (std::int64_t run = std::min(all, most_run); splits_ && run >= 1; run /= 2) {
+      if (run != preferred && (run == all || run == most_run || run <= good_run)) add(run);
     }
   }
 
   /// Adds the candidate with that many chunks of a thread, if it is one.
   void add(std::int64_t run) {
     const std::int64_t below = schedule_.threads / schedule_.across, parts = base::ceil_div(chunks(), below * run);
-    if (run > most_run || (splits_ && parts > ct::most_column_parts)) return;
+    if (run > (splits_ && parts > 1 ? longest_run : most_run) || (splits_ && parts > ct::most_column_parts)) return;
     schedule_.run = static_cast<int>(run);
     schedule_.part = splits_ && parts > 1 ? below * run * ct::chunk_elements : 0;
-    candidates_.add(schedule_, work());
+    if (schedule_.part == 0 || fits_memory(parts, run)) candidates_.add(schedule_, work());
     schedule_.run = 0;
     schedule_.part = 0;
+  }
+
+  /// Whether the states of that many parts take little memory compared with the operands, or no longer run takes less.
+  bool fits_memory(std::int64_t parts, std::int64_t run) const {
+    const std::int64_t state = state_bytes_ / 2;  // of a point
+    return run >= most_run || static_cast<double>(parts * point_count(launch_) * state) <= most_state_share * bytes_;
   }
 
   /// Sets the numbers of the model of a launch that all candidates share.
@@ -204,10 +214,11 @@ class ColumnFit {
     const std::int64_t blocks = this->blocks();
     const std::int64_t wanted_blocks = 2 * std::int64_t{machine_.multiprocessors};
     const std::string count =
-        fmt::format("whole columns give {} block{}, {} {}, two for each multiprocessor", blocks, blocks == 1 ? "" : "s",
+        fmt::format("whole columns give {}, {} {}, two for each multiprocessor", base::counted(blocks, "block"),
                     blocks < wanted_blocks ? "fewer than" : "at least", wanted_blocks);
     if (schedule_.part > 0)
-      return fmt::format("part={}, of {} parts: {}", schedule_.part, reduction_parts(launch_, schedule_),
+      return fmt::format("part={}, {} of a column: {}", schedule_.part,
+                         base::counted(reduction_parts(launch_, schedule_), "part"),
                          blocks < wanted_blocks ? count : fmt::format("a thread has {} chunks", schedule_.run));
     if (!splits_) return "not split: more than the results depends on the whole reduction";
     return "not split: " + (blocks < wanted_blocks ? "each thread has one chunk" : count);

@@ -42,6 +42,9 @@ bool selects(std::string_view text, std::string_view kernel_name) {
   return kernel_name.starts_with(text) || kernel_name.substr(kernel_name.find('_') + 1).starts_with(text);
 }
 
+constexpr std::string_view keys[] = {"grain", "threads", "blocks",  "meeting", "vector",
+                                     "items", "side",    "kernels", "index"};
+
 /// One item of the text: "row.threads=128".
 struct Item {
   std::string_view text;
@@ -69,6 +72,7 @@ Item read_item(std::string_view text) {
     if (!is_family(item.prefix) && !is_kernel_prefix(item.prefix))
       refuse(text, fmt::format("there is no family '{}', and no kernel can have that name", item.prefix));
   }
+  if (std::ranges::find(keys, item.key) == std::end(keys)) refuse(text, fmt::format("there is no '{}'", item.key));
   const std::string_view digits = text.substr(equals + 1);
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), item.number);
   if (error != std::errc() || end != digits.data() + digits.size() || item.number < 1)
@@ -102,11 +106,9 @@ void set(Overrides& overrides, const Item& item) {
   } else if (item.key == "kernels") {
     if (item.number > 2) refuse(item.text, "a launch has one kernel of rows, or that and one of columns");
     overrides.kernels = item.number;
-  } else if (item.key == "index") {
+  } else {
     if (item.number != 64) refuse(item.text, "an index has 64 bits, or is as narrow as its operands allow");
     overrides.index = IndexWidth::wide;
-  } else {
-    refuse(item.text, fmt::format("there is no '{}'", item.key));
   }
 }
 

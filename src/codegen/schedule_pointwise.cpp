@@ -72,7 +72,7 @@ class PointwiseFit {
     if (schedule_.vector < wanted.vector.value_or(static_cast<int>(full)))
       return machine.aligned ? packed_.why_not_aligned(schedule_.vector * 2) : "operands may begin anywhere";
     if (wanted.vector) return "set by an override";
-    if (packed_.packed().empty()) return "no operand has neighbouring elements along the fast axis";
+    if (packed_.packed().empty()) return "without effect, as no operand has neighbouring elements along the fast axis";
     return fmt::format("packs of {} bytes, the widest access, as elements have at most {}; all are aligned",
                        widest_access_bytes, packed_.widest());
   }

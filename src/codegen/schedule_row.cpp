@@ -107,13 +107,13 @@ class RowFit {
   }
 
  private:
-  std::int64_t columns() const { return std::max<std::int64_t>(length_, ct::block_elements * schedule_.warps); }
+  std::int64_t columns() const { return reach_of_row(schedule_, length_); }
 
   std::int64_t row_packs() const { return std::max<std::int64_t>(1, base::ceil_div(length_, pack)); }
 
   /// Teams for rows of several blocks of the tree: as many warps as have one, and fewer.
   std::vector<Team> teams_of_warps() const {
-    const auto most = static_cast<unsigned>(machine_.most_threads / static_cast<int>(ct::lanes));
+    const auto most = static_cast<unsigned>(ct::most_threads / ct::lanes);
     const auto blocks = static_cast<unsigned>(base::ceil_div(length_, ct::block_elements));
     const int warps = static_cast<int>(std::min(std::bit_ceil(blocks), most));
     std::vector<Team> teams;
@@ -147,7 +147,6 @@ class RowFit {
     schedule_.lanes = team.lanes;
     schedule_.warps = team.warps;
     schedule_.threads = team.threads;
-    while (team.warps == 1 && schedule_.threads % team.lanes != 0) --schedule_.threads;
     const auto of_thread = static_cast<unsigned>(base::ceil_div<std::int64_t>(row_packs(), team.lanes * team.warps));
     schedule_.packs =
         static_cast<int>(team.warps == 1 ? std::bit_ceil(of_thread) : packs_of_block * std::bit_ceil(blocks_of_warp()));
@@ -304,6 +303,11 @@ class RowFit {
 std::int64_t packs_at_once(std::int64_t in_bytes, bool holds, std::int64_t of_block) {
   const std::int64_t room = (holds ? 64 : 128) / std::max<std::int64_t>(1, in_bytes);
   return room >= of_block ? of_block : room >= 4 ? 4 : room >= 2 ? 2 : 1;
+}
+
+std::int64_t reach_of_row(const Schedule& schedule, std::int64_t length) {
+  const std::int64_t of_packs = std::int64_t{schedule.packs} * pack * schedule.lanes * schedule.warps;
+  return std::max<std::int64_t>(of_packs, base::round_up<std::int64_t>(length, ct::block_elements * schedule.warps));
 }
 
 bool is_short_row(const Analysis& analysis) {

@@ -17,6 +17,9 @@ void fit_row(Schedule& schedule, const Analysis& analysis, const Launch& launch,
 /// `in_bytes`: of one of each. `of_block`: packs of a thread in a block of the tree.
 std::int64_t packs_at_once(std::int64_t in_bytes, bool holds, std::int64_t of_block);
 
+/// How many elements from the begin of a row its threads may address: whole packs of all threads, also beyond the end.
+std::int64_t reach_of_row(const Schedule& schedule, std::int64_t length);
+
 /// Whether a thread's elements of a row may be unrolled.
 bool is_short_row(const Analysis& analysis);
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 
+#include "base/counted.hpp"
 #include "base/rounding.hpp"
 #include "codegen/cost_model.hpp"
 #include "codegen/index_width.hpp"
@@ -125,8 +126,9 @@ void fit_split(Schedule& schedule, const Analysis& analysis, const Launch& launc
   schedule.index = axes == 1 ? choose_index_width(analysis, launch, 0, schedule.part, why)
                              : folded_index(analysis, launch, schedule.part, why);
   if (why == nullptr) return;
-  why->push_back(fmt::format("part={}: {} parts, of at least {} elements, for {} multiprocessors{}", schedule.part,
-                             reduction_parts(launch, schedule), warps * ct::block_elements, machine.multiprocessors,
+  why->push_back(fmt::format("part={}: {} (of at least {} elements) for {} multiprocessors{}", schedule.part,
+                             base::counted(reduction_parts(launch, schedule), "part"), warps * ct::block_elements,
+                             machine.multiprocessors,
                              candidates.comparison([](const Schedule& s) { return fmt::format("part={}", s.part); })));
   why->push_back(in_packs ? packed.alignment_reason(schedule.vector > 1, machine, pack)
                           : fmt::format("not aligned: lines of {} elements are no whole packs", launch.sizes.back()));

@@ -161,11 +161,11 @@ std::int64_t count_launches(const fuse::Program& body, const Plan& plan) {
 }
 
 std::string describe_steps(const fuse::LoopCall& call, const Plan& body_plan, std::string_view why, bool on_gpu,
-                           bool graphs) {
+                           std::string_view why_no_graphs) {
   const std::string by_host = fmt::format("by the host, a step at a time: {}", why);
   if (!on_gpu) return by_host;
   const std::string why_not =
-      graphs ? why_not_recorded(*call.body, body_plan, call.loop) : "the flag cuda_graphs is off";
+      why_no_graphs.empty() ? why_not_recorded(*call.body, body_plan, call.loop) : std::string(why_no_graphs);
   if (why_not.empty()) return fmt::format("a step at a time, as a CUDA graph: {}", why);
   return why_not == why ? by_host : fmt::format("{}; no CUDA graph: {}", by_host, why_not);
 }
@@ -176,7 +176,7 @@ std::string describe_loop(const fuse::Program& program, const fuse::Call& call, 
   const std::string form = why_by_steps(*loop.body, body_plan),
                     why = form.empty() ? large_product(program, loop, body_plan, on_gpu) : form;
   return why.empty() ? "all steps in one launch"
-                     : describe_steps(loop, body_plan, why, on_gpu, base::config().cuda_graphs);
+                     : describe_steps(loop, body_plan, why, on_gpu, base::config().cuda_graphs ? "" : graphs_are_off);
 }
 
 }  // namespace croton::plan

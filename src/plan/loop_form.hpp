@@ -25,10 +25,13 @@ std::string why_not_recorded(const fuse::Program& body, const Plan& plan, const 
 /// The approximate number of launches of a step on a GPU.
 std::int64_t count_launches(const fuse::Program& body, const Plan& plan);
 
+/// Why there are no CUDA graphs, if that flag is off.
+inline constexpr std::string_view graphs_are_off = "the flag cuda_graphs is off";
+
 /// How a loop runs that is not one launch, with the reason `why`: "by the host, a step at a time: it has a branch
-/// inside". `graphs`: whether CUDA graphs may be used.
+/// inside". `why_no_graphs`: why no CUDA graphs are used; empty: if the body allows, they are.
 std::string describe_steps(const fuse::LoopCall& call, const Plan& body_plan, std::string_view why, bool on_gpu,
-                           bool graphs);
+                           std::string_view why_no_graphs);
 /// "all steps in one launch", or the other form of the loop and the reason for it, as far as the program and the stated
 /// sizes determine them.
 std::string describe_loop(const fuse::Program& program, const fuse::Call& call, const Plan& body_plan);

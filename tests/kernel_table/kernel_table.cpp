@@ -39,7 +39,13 @@ namespace cuda = croton::runtime::cuda;
 constexpr int not_run = 77;
 constexpr const char* usage =
     "usage: croton_kernel_table [--update PAGE] [--check PAGE] [--bars FILE] [--tighten] [--graph NAME] [--sass] "
-    "[ARCHITECTURE ...]\n";
+    "[ARCHITECTURE ...]\n"
+    "  --update PAGE   writes the page, for all graphs, sm_80, sm_90 and sm_100\n"
+    "  --check PAGE    compares its parts for these architectures, and the figures with the bars\n"
+    "  --bars FILE     other bars than tests/kernel_table/bars.txt\n"
+    "  --tighten       moves the bars to better values\n"
+    "  --graph NAME    only that graph of the page's first table\n"
+    "  --sass          its machine code, by the lines of its text, instead of figures\n";
 const std::vector<std::string> architectures_of_page{"sm_80", "sm_90", "sm_100"};
 
 struct Options {
@@ -147,7 +153,8 @@ int run(const Options& options) {
   if (!options.graph.empty()) {
     std::erase_if(graphs, [&](const NamedGraph& graph) { return graph.name != options.graph; });
     if (graphs.empty()) {
-      fmt::print("there is no graph '{}'; the page has their names\n", options.graph);
+      fmt::print("there is no graph '{}'; there are:\n", options.graph);
+      for (const NamedGraph& graph : all_graphs()) fmt::print("  {}\n", graph.name);
       return 2;
     }
   }

@@ -66,8 +66,9 @@ constexpr std::string_view explanation =
   bytes of code, by ptxas). **Local accesses**: loads and stores of local memory on hot paths, and in the whole code; the
   bar is for the stack and the whole code.
 - **Occupancy** is by registers, shared memory, threads and blocks of the architecture, however small the launch is.
-- **Joins**: partial results that one thread joins one after the other: blocks of 1024 elements of a row, chunks of a
-  column, parts of a long reduction or of a running sum.
+- **Joins**: partial results that a thread joins one after the other, or a warp 32 at a time: blocks of 1024 elements of a
+  row or of a part; chunks of a thread and parts of a column; parts of a long reduction; groups of eight parts (`matrix`).
+  Of a running sum, what one thread walks: the elements of a part, or all parts of a line.
 - **The model** ([launch_model.hpp](../../src/runtime/cuda/inspect/launch_model.hpp)) takes for each launch the longest of
   three times: its bytes at 92 % of the rate of a copy; its instructions at the rate of the multiprocessors that have
   blocks; the accesses that a thread makes one after the other. A launch takes 1.3 microseconds more. Its constants are
@@ -98,8 +99,9 @@ with their work for each row or tile:
 | layer norm backward, columns | 12.8 | 10.5 | 271 | 268 |
 | sum over axis 0 | 6.4 | 5.2 | 540 | 537 |
 
-The modelled times are lower bounds: of the chain 453 microseconds (measured 576), of the transposition 139 (286), of that
-softmax 633 (932), of layer norm backward 2273 (2500), of the sum over axis 0 1926 (1910).
+The modelled times are lower bounds, but for sums, which read faster than a copy: of the chain 453 microseconds (measured
+576), of the transposition 139 (286), of that softmax 633 (932), of layer norm backward 2273 (2500), of the sum over axis 0
+1926 (1910).
 )";
 
 std::string counts_table(std::span<const StepCounts> counts) {
@@ -191,10 +193,10 @@ std::string model_table(std::span<const NamedGraph> graphs, const ArchitectureFi
 }
 
 std::string graphs_table(std::span<const NamedGraph> graphs) {
-  std::string text = "| graph | work | |\n|---|---|---|\n";
+  std::string text = "| graph | work | bars |\n|---|---|---|\n";
   for (const NamedGraph& graph : graphs)
-    text +=
-        fmt::format("| {} | {} | {} |\n", graph.name, graph.work, graph.kind == Kind::memory_bound ? "" : "recorded");
+    text += fmt::format("| {} | {} | {} |\n", graph.name, graph.work,
+                        graph.kind == Kind::memory_bound ? "yes" : "recorded only");
   return text;
 }
 
@@ -237,9 +239,10 @@ Bold values have not reached their goal, for these reasons:
   slower where they were measured
   ([variants](../../bench/results/2026-11-28-gpu-variants-nvidia-h200.md), 3).
 - The chain of `tanh`, sigmoid and `exp` is limited by its instructions: *time*.
-- The gradients of layer normalisation are one kernel with the states of all columns in shared memory, which has room for
-  four blocks of 128 threads, three on sm_80: *occupancy*. Its rows are a loop around text without loops (16 loads of 16
-  bytes are under way at its head), so that *calls* counts the slow ways of divisions and *in flight* later loads.
+- The gradients of layer normalisation are one kernel with the states of all columns in shared memory. That and its
+  registers leave room for four blocks of 128 threads, on sm_80 shared memory for three: *occupancy*. Its rows are a loop
+  around text without loops (16 loads of 16 bytes are under way at its head), so that *calls* counts the slow ways of
+  divisions and *in flight* later loads.
 
 `build/release/bin/croton_kernel_table --graph momentum --sass sm_90` shows the machine code of a graph by the lines of its
 text.

@@ -85,6 +85,10 @@ class Snippets(unittest.TestCase):
         outputs = {"f();": "old\n", "g();": "first\n---- g: graph\nx\n---- g: plan\n"}
         self.assertEqual(self.check(outputs, True), (1, 2, PAGE))
 
+    def test_an_output_is_never_empty(self):
+        outputs = {"f();": "\n", "g();": "---- g: graph\nx\n---- g: plan\n"}
+        self.assertEqual(self.check(outputs, True)[0], 1)
+
     def test_an_output_is_written_whole(self):
         outputs = {"f();": "new\nlines\n", "g();": "---- g: graph\nx\n---- g: plan\n"}
         self.assertIn("```text\nnew\nlines\n```", self.check(outputs, True)[2])

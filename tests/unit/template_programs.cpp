@@ -251,6 +251,11 @@ std::vector<Program> loop_programs() {
           under(block, call(halved, {numbers({50})}))};
 }
 
+std::vector<Program> joined(std::vector<Program> first, const std::vector<Program>& more) {
+  first.insert(first.end(), more.begin(), more.end());
+  return first;
+}
+
 // ---- Running them
 
 std::vector<std::vector<Array>> results_of(const std::vector<Program>& programs) {

@@ -33,6 +33,9 @@ std::vector<Program> in_place_warp_programs();
 /// Loops whose steps all blocks share, one block runs, or each block runs for its own rows.
 std::vector<Program> loop_programs();
 
+/// Both lists.
+std::vector<Program> joined(std::vector<Program> first, const std::vector<Program>& more);
+
 enum class Fate { reported, different, survived, does_not_compile };
 /// The outcome of programs whose right results are given; those after the first that differs do not run. `report` gets
 /// the simulator's message.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -106,6 +107,26 @@ TEST_CASE("row and column kernels of other combiners and dtypes are one launch")
     return Variables{in[0] / ct::expand_dims(ct::sum(in[0], 1), 1), ct::argmax(in[0] * in[1], 0)};
   };
   check(DType::float32, {150, 300}, 2, positions);
+}
+
+TEST_CASE("texts of one launch with equal digests are equal, also their launch bounds") {
+  const ct::Function f = make(DType::float32, 2, [](const Variables& in) {
+    const Variable& x = in[0];  // root mean square normalisation
+    const Variable y = x / ct::sqrt(ct::mean(ct::sqr(x), {std::vector<int>{1}, true}) + 1e-5f);
+    const Variable cost = ct::sum(y * in[1]);
+    return Variables{ct::grad(cost, x), ct::sum(y * in[1], 0)};
+  });
+  std::map<std::string, std::string> texts;
+  int count = 0;
+  for (const std::int64_t length : {4100, 5000, 6000, 7000, 8000}) {
+    for (const ct::KernelInfo& kernel :
+         f.kernels("cuda:sm_90", {.schedule = "kernels=2", .shapes = {{8192, length}, {8192, length}}})) {
+      if (!kernel.name.starts_with("matrix_")) continue;
+      CHECK(texts.try_emplace(kernel.digest, kernel.source).first->second == kernel.source);
+      ++count;
+    }
+  }
+  CHECK(count > 1);
 }
 
 TEST_CASE("the reason of one launch, or of two, is shown") {

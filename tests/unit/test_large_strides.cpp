@@ -530,10 +530,11 @@ TEST_CASE("row kernels reach elements beyond 2^31") {
 TEST_CASE("column kernels reach elements beyond 2^31") {
   check({
       {"near each other", {columns(20, 48)}, "vector=2 run=1 index=narrow"},
-      {"just below", {columns(3, small_third)}, "vector=2 run=1 index=narrow"},
+      {"just below", {columns(3, small_third / 8)}, "vector=2 run=1 index=narrow"},
+      {"just below, with the rest of a chunk beyond", {columns(3, small_third)}, "vector=2 run=1 index=based"},
       {"few rows", {columns(20, (1 << 27) + 16)}, "vector=2 run=1 index=based"},
       {"in parts", {columns(1000, (1 << 22) + 16)}, "part=128 index=based"},
-      {"in parts, not aligned", {columns(1000, (1 << 22) + 17)}, "vector=1 run=1 part=64 index=based"},
+      {"in parts, not aligned", {columns(1000, (1 << 22) + 17)}, "vector=1 run=2 part=128 index=based"},
       {"a large stride from point to point", {across_strides("column [i0: e0 inner, i1: e1]")}, "index=wide"},
       {"two of four axes", {columns_of_boxes()}, "index=based"},
       {"of a thread, near each other", {long_columns(34016)}, "blocks=8 index=narrow", "threads=32"},

@@ -471,7 +471,7 @@ TEST_CASE("a launch is limited by memory, instructions or a chain of accesses") 
   // A row that is held in registers is read once, by all threads of its team.
   kernel.operands = {{.bytes = 1 << 29, .point_bytes = 1 << 17, .passes = 1}};
   const double without_team = model_launch(kernel, entry, "sm_90", h200).chain;
-  kernel.schedule = "grain=32768 threads=256 lanes=32 warps=8 packs=8 held=1 index=narrow";
+  kernel.schedule = "threads=256 lanes=32 warps=8 packs=8 held=1 index=narrow";
   kernel.blocks = kernel.items;
   CHECK(memory_bytes(kernel, entry, "sm_90", h200) == 1 << 29);
   CHECK(model_launch(kernel, entry, "sm_90", h200).chain < without_team);
@@ -483,10 +483,10 @@ TEST_CASE("a launch is limited by memory, instructions or a chain of accesses") 
   kernel.length = 1 << 27;
   CHECK(serial_joins(kernel) == 256);  // of 8192 parts, 32 at a time
   kernel.threads = 256;
-  kernel.schedule = "grain=32768 threads=256 part=131072 index=narrow";
+  kernel.schedule = "threads=256 part=131072 index=narrow";
   CHECK(serial_joins(kernel) == 4 + 4);
   kernel.name = "column_0";
-  kernel.schedule = "grain=32768 threads=256 across=32 vector=4 run=8 part=1024 index=narrow";
+  kernel.schedule = "threads=256 across=32 vector=4 run=8 part=1024 index=narrow";
   kernel.length = 16384;
   CHECK(serial_joins(kernel) == 8 + 2);
 }

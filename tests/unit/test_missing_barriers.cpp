@@ -66,11 +66,6 @@ bool has_synchronisation(std::string_view text) {
   return std::ranges::any_of(words, [&](std::string_view word) { return !places_of(word, text).empty(); });
 }
 
-std::vector<Program> joined(std::vector<Program> first, const std::vector<Program>& more) {
-  first.insert(first.end(), more.begin(), more.end());
-  return first;
-}
-
 }  // namespace
 
 TEST_CASE("a template without one of its barriers or fences is reported", "[simulator]") {

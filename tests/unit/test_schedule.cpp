@@ -56,8 +56,7 @@ TEST_CASE("a schedule for one kernel is shown, with the differences") {
   CHECK(after[0].expression == before[0].expression);
   CHECK(after[0].name.substr(0, 16) == before[0].name.substr(0, 16));
   const std::string difference = f.schedule_difference("cuda:sm_90", one);
-  CHECK_THAT(difference,
-             contains(before[0].name + "\n- grain=32768 threads=256 ") && contains("\n+ grain=32768 threads=64"));
+  CHECK_THAT(difference, contains(before[0].name + "\n- threads=256 ") && contains("\n+ threads=64"));
   CHECK_THAT(difference, contains("blocks of 256 threads\n+ "));
   CHECK_THAT(difference, contains(before[1].name + "\n  " + before[1].schedule + " (unchanged)\n"));
   CHECK_THAT(f.schedule_difference("cpu", "grain=64"),
@@ -83,14 +82,14 @@ TEST_CASE("each number of a pointwise schedule has its reason") {
   const ct::Function sum = ct::function({x, y}, x + y);
   CHECK_THAT(
       shown(sum, {{100'000}, {100'000}}),
-      contains(": pointwise on cuda:sm_90, 100000, 196 blocks\n  grain=32768 threads=128 vector=4 items=1 ") &&
+      contains(": pointwise on cuda:sm_90, 100000, 196 blocks\n  threads=128 vector=4 items=1 ") &&
           contains(
               "    vector=4: packs of 16 bytes, the widest access, as elements have at most 4; all are aligned\n") &&
           contains("    items=1: a pack is a whole access\n") &&
           contains("    across=128: all threads, on one line\n") &&
           contains("    a second body without conditions: the cost of an element in additions is 1, less than 48\n") &&
           contains("    index=narrow: positions and offsets are at most ") && contains(", below 2^31\n") &&
-          contains("    threads=128: as for all pointwise kernels on this device\n"));
+          contains("    threads=128: the usual number for such kernels on this device\n"));
   CHECK_THAT(shown(sum, {{1LL << 32}, {1LL << 32}}), contains("    index=based: offsets reach 4294967"));
   // Operands that begin or continue between packs.
   CHECK_THAT(shown(ct::function({x}, x.at({ct::slice(1)}) * 2.f), {{1001}}),
@@ -118,14 +117,14 @@ TEST_CASE("schedules of reductions have reasons") {
                  contains("    held=1: all operands that are read several times\n") &&
                  contains("    full: 1024 elements are whole packs for all threads\n"));
   CHECK_THAT(shown(ct::function({m}, ct::sum(m, 0)), {{4096, 128}}),
-             contains("    part=256, of 16 parts: whole columns give 2 blocks, fewer than 264, two for each "
+             contains("    part=256, 16 parts of a column: whole columns give 2 blocks, fewer than 264, two for each "
                       "multiprocessor; modelled "));
   CHECK_THAT(shown(ct::function({m}, ct::sum(m)), {{4096, 128}}),
-             contains("    part=8192: 64 parts, of at least 8192 elements, for 132 multiprocessors; modelled ") &&
+             contains("    part=8192: 64 parts (of at least 8192 elements) for 132 multiprocessors; modelled ") &&
                  contains("    full: 524288 is a multiple of 1024\n"));
   const auto every = ct::slice({}, {}, 2);
   CHECK_THAT(shown(ct::function({m}, ct::sum(m.at({every, every}))), {{4096, 129}}),
-             contains("    part=8192: 17 parts, of at least 8192 elements, for 132 multiprocessors") &&
+             contains("    part=8192: 17 parts (of at least 8192 elements) for 132 multiprocessors") &&
                  contains("    not aligned: lines of 65 elements are no whole packs\n"));
   CHECK_THAT(
       shown(ct::function({m}, ct::sum(m.at({every, every}) * ct::eye(2048, 64))), {{4096, 128}}, "blocks=7"),
@@ -133,6 +132,61 @@ TEST_CASE("schedules of reductions have reasons") {
   CHECK_THAT(shown(ct::function({m}, ct::nnet::softmax(m, 1)), {{64, 30'001}}, "threads=96"),
              contains("    threads=1024: the 32 warps of a row; an override asks for 96\n") &&
                  contains("    not aligned: lines of m (p0) are 120004 bytes apart, no multiple of 16\n"));
+}
+
+TEST_CASE("columns are not split if the states of parts take much memory") {
+  // The largest of sums, as many as the points of a product: the operands are small in comparison.
+  const auto a = ct::matrix("a"), b = ct::matrix("b");
+  const auto f = ct::function({a, b}, ct::max(ct::expand_dims(a, 2) + ct::expand_dims(b, 0), 1));
+  CHECK_THAT(shown(f, {{8192, 4096}, {4096, 8192}}), contains("    not split: ") && contains(" run=32 index="));
+  CHECK_THAT(shown(f, {{8, 4096}, {4096, 16}}), contains("    part="));
+}
+
+TEST_CASE("columns of any length are split") {
+  const auto m = ct::matrix("m");
+  const auto sum = ct::function({m}, ct::sum(m, 0));
+  for (const std::int64_t rows : {33'554'432LL, 33'554'433LL, 100'000'000LL, 10'000'000'000LL}) {
+    const auto text = shown(sum, {{rows, 3}});
+    INFO(text);
+    CHECK(text.find(" part=") != std::string::npos);
+  }
+}
+
+TEST_CASE("a thread of a very long column has many chunks") {
+  const ct::Array x = ct::Array::uniform(ct::DType::int8, {4'200'000, 3}, 5, -100, 100);
+  const auto m = ct::variable({ct::DType::int8, {ct::unknown_size, ct::unknown_size}}, "m");
+  const auto sums = [&](const char* mode) {
+    const ct::change_flags flags(mode);
+    const auto f = ct::function({m}, ct::sum(m, 0));
+    const ct::Array result = ct::Array(f(x)[0]).copy();
+    return std::pair{result, f.schedule()[0].schedule};
+  };
+  const auto [found, schedule] = sums("mode=simulate,schedule=threads=32");
+  CHECK_THAT(schedule, contains(" across=4 vector=1 run=128 part="));
+  CHECK(found.same_bits(sums("mode=run").first));
+}
+
+TEST_CASE("a target that names no architecture is an error") {
+  const auto m = ct::matrix("m");
+  const auto f = ct::function({m}, m + 1);
+  for (const char* wrong : {"cuda:sm_banana", "cuda:sm_", "cuda:sm_-5", "cuda:sm_0", "cuda:sm_99999999999", "cuda:90"})
+    CHECK_THROWS_AS(f.kernels(wrong), ct::ValueError);
+  CHECK(f.kernels("cuda:sm_90a").size() == 1);
+}
+
+TEST_CASE("addresses beyond the end of a column or of a row fit into the index") {
+  const auto m = ct::matrix("m");
+  // The last chunk reaches to row 65536, and its offset past 2^31.
+  CHECK_THAT(shown(ct::function({m}, ct::sum(m, 0)), {{65521, 32774}}), contains(" index=based\n"));
+  CHECK_THAT(shown(ct::function({m}, ct::sum(m, 0)), {{65521, 32760}}), contains(" index=narrow\n"));
+}
+
+TEST_CASE("more blocks than a launch can have are an error") {
+  const auto t = ct::variable({ct::DType::int8, {ct::unknown_size, ct::unknown_size, ct::unknown_size}}, "t");
+  const auto f = ct::function({t}, ct::max(t, 1));
+  CHECK_THAT(shown(f, {{1LL << 30, 2, 3}}), contains(": column on "));
+  CHECK_THROWS_WITH(shown(f, {{(1LL << 32) + 8, 2, 3}}),
+                    contains("can have 2147483647 blocks; a kernel of 4294967304 x"));
 }
 
 TEST_CASE("a function has the schedules of its last call, with its sizes and on its device") {
@@ -160,7 +214,7 @@ TEST_CASE("a function has the schedules of its last call, with its sizes and on 
   CHECK(row.device == "cuda0");
   CHECK(row.sizes == ct::Sizes{3, 5});
   CHECK(row.blocks == 1);
-  CHECK_THAT(to_string(row), contains("threads=64: as for all row kernels on this device\n"));
+  CHECK_THAT(to_string(row), contains("threads=64: the usual number for such kernels on this device\n"));
   CHECK(routine.family == "routine");
   // The body of the branch that ran.
   const ct::Variable n = ct::iscalar("n");

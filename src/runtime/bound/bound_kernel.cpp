@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <set>
 #include <string>
 #include <utility>
@@ -236,7 +238,20 @@ std::int64_t gpu_items(std::span<const BoundKernel> kernels) {
 
 std::int64_t gpu_blocks(std::span<const BoundKernel> kernels) {
   const BoundKernel& first = kernels.front();
-  return codegen::gpu_blocks(*first.analysis, gpu_items(kernels), first.schedule);
+  const std::int64_t blocks = codegen::gpu_blocks(*first.analysis, gpu_items(kernels), first.schedule);
+  if (blocks > std::numeric_limits<std::int32_t>::max()) {
+    throw ValueError(fmt::format("a launch on a GPU can have 2147483647 blocks; a kernel of {} would need {} ({})",
+                                 fmt::join(first.launch.sizes, " x "), blocks, lines_of(first.call->origins)));
+  }
+  return blocks;
+}
+
+codegen::Work cpu_work(std::span<const BoundKernel> kernels) {
+  const BoundKernel& first = kernels.front();
+  if (kernels.size() == 1) return codegen::cpu_work(*first.analysis, first.launch, first.schedule);
+  std::int64_t tiles = 0;
+  for (const BoundKernel& kernel : kernels) tiles += codegen::group_tiles(kernel.launch);
+  return codegen::group_work(tiles, first.schedule);
 }
 
 void count_prepared(Prepared prepared, RunCounts& counts) {

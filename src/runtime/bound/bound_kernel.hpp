@@ -53,9 +53,11 @@ bool is_inner_outer(std::span<const BoundKernel> kernels);
 codegen::SharedOperands shared_operands(const BoundKernel& rows, const BoundKernel& columns);
 /// The text of kernels of one launch, for their schedules.
 codegen::Text emit_launch(std::span<const BoundKernel> kernels, codegen::Target target);
-/// The number of items and of blocks of a launch of kernels on a GPU.
+/// The number of items and of blocks of a launch of kernels on a GPU; ValueError for more blocks than there can be.
 std::int64_t gpu_items(std::span<const BoundKernel> kernels);
 std::int64_t gpu_blocks(std::span<const BoundKernel> kernels);
+/// The work of a launch of kernels on the CPU.
+codegen::Work cpu_work(std::span<const BoundKernel> kernels);
 /// Whether the kernel is an epilogue of a launch of these (codegen::is_epilogue).
 bool is_epilogue(std::span<const BoundKernel> kernels, const BoundKernel& kernel);
 /// Counts a text that a device has prepared: from the cache, or compiled.

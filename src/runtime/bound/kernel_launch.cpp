@@ -47,15 +47,11 @@ KernelLaunch::KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text,
       machine_(machine),
       overrides_(overrides),
       table_(device, text_) {
-  const codegen::Analysis& first = *kernels_[0].analysis;
   if (device.runs_cuda()) {
     work_.items = gpu_items(kernels_);
-  } else if (kernels_.size() > 1) {
-    std::int64_t tiles = 0;
-    for (const BoundKernel& kernel : kernels_) tiles += codegen::group_tiles(kernel.launch);
-    work_ = codegen::group_work(tiles, schedule());
+    gpu_blocks(kernels_);  // raises now, rather than in a call
   } else {
-    work_ = codegen::cpu_work(first, kernels_[0].launch, schedule());
+    work_ = cpu_work(kernels_);
   }
   if (by_reference()) return;
   allocate_memory();
@@ -343,7 +339,8 @@ void KernelLaunch::run_on_device(const Memory& memory, std::uint32_t* failure) {
                             .threads = schedule().threads,
                             .shared_bytes = base::to_size(schedule().shared_bytes),
                             .operands = operands_};
-  if (std::exchange(counters_are_dirty_, false)) clear_counters();
+  if (counters_are_dirty_) clear_counters();
+  counters_are_dirty_ = false;
   try {
     device_.launch(launch);
   } catch (...) {

@@ -2,21 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "base/index.hpp"
 #include "codegen/inner_outer.hpp"
 
 namespace croton::runtime {
 namespace {
-
-// On the CPU, where the other numbers have no meaning.
-std::string print_grain(const codegen::Schedule& schedule) { return fmt::format("grain={}", schedule.grain); }
-
-codegen::Work cpu_work(std::span<const BoundKernel> kernels) {
-  const BoundKernel& first = kernels.front();
-  if (kernels.size() == 1) return codegen::cpu_work(*first.analysis, first.launch, first.schedule);
-  std::int64_t tiles = 0;
-  for (const BoundKernel& kernel : kernels) tiles += codegen::group_tiles(kernel.launch);
-  return codegen::group_work(tiles, first.schedule);
-}
 
 /// Of a kernel of a launch on a GPU: its schedule is chosen once more, with reasons this time.
 codegen::Reasons cuda_reasons(std::span<const BoundKernel> kernels, const BoundKernel& kernel,
@@ -49,12 +39,13 @@ std::vector<KernelSchedule> describe_schedules(std::span<const BoundKernel> kern
     shown.device = chosen.device;
     shown.sizes = kernel.launch.sizes;
     if (chosen.target == codegen::Target::cpu) {
-      shown.schedule = print_grain(kernel.schedule);
+      shown.schedule = codegen::print_grain(kernel.schedule);
       shown.reasons = codegen::cpu_reasons(kernel.schedule, cpu_work(kernels));
       continue;
     }
     shown.schedule = codegen::print(kernel.schedule, family);
     shown.blocks = gpu_blocks(kernels);
+    shown.kernels = base::to_int(kernels.size());
     shown.reasons = cuda_reasons(kernels, kernel, chosen, group);
   }
   return result;
@@ -69,7 +60,7 @@ KernelSchedule describe_schedule(std::string_view family, kernel::Family of, std
   codegen::Reasons why;
   const codegen::Schedule schedule = codegen::choose_schedule(of, chosen.machine, chosen.overrides, name, &why);
   if (chosen.target == codegen::Target::cpu) {
-    shown.schedule = print_grain(schedule);
+    shown.schedule = codegen::print_grain(schedule);
     return shown;
   }
   shown.schedule = codegen::print_launch(schedule);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.hpp"
 #include "base/rounding.hpp"
 #include "codegen_templates/common/sizes.hpp"
 
@@ -26,8 +27,8 @@ LoopChoice choose_loop_form(const LoopWork& work, bool cooperates, const codegen
   const bool gains = of_block > work.barriers * schedule.meeting;
   const bool too_long = !work.partitioned && work.elements > max_elements_of_one_block;
   const bool grid_can = cooperates && work.why_not_grid.empty();
-  const std::string of_step = fmt::format("({} element{}, {} grid barrier{})", work.elements,
-                                          work.elements == 1 ? "" : "s", work.barriers, work.barriers == 1 ? "" : "s");
+  const std::string of_step =
+      fmt::format("({}, {})", base::counted(work.elements, "element"), base::counted(work.barriers, "grid barrier"));
   if (!work.why_not_rows.empty()) {
     if (grid_can) return {LoopForm::grid, work.why_not_rows};
     return {LoopForm::steps, cooperates ? work.why_not_grid : work.why_not_rows};

@@ -182,9 +182,18 @@ void LoopLaunch::bind_native(const Memory& memory, const BindOptions& options, R
                                options.schedule, counts, why);
   }
   if (native_) return set_description(native_->describe());
-  set_description(plan::describe_steps(*call_, body.plan, why, on_gpu, true));
-  description_without_graphs_ =
-      std::make_shared<const std::string>(plan::describe_steps(*call_, body.plan, why, on_gpu, false));
+  const auto describe = [&](std::string_view why_no_graphs) {
+    return std::make_shared<const std::string>(plan::describe_steps(*call_, body.plan, why, on_gpu, why_no_graphs));
+  };
+  description_ = describe("");
+  description_without_graphs_ = describe(plan::graphs_are_off);
+  description_with_tables_ = describe("a kernel of the body has more parameters than a launch takes");
+}
+
+std::shared_ptr<const std::string> LoopLaunch::how_it_runs() const {
+  if (native_ || description_without_graphs_ == nullptr) return description_;
+  if (!base::config().cuda_graphs) return description_without_graphs_;
+  return body_.has_tables() ? description_with_tables_ : description_;
 }
 
 Rows LoopLaunch::allocate_rows(const Rows& like, std::int64_t count) {
@@ -251,8 +260,7 @@ void LoopLaunch::run(const LaunchRun& in) {
     copy(places_.states[j], 0, rows_of(*executable_, memory, inputs_[loop.initial_input(j)], 1), 0, loop.rows[j]);
   const std::int64_t t = native_ ? native_->run(places_) : run_by_steps(memory, counts);
   if (native_) ++counts.kernels;
-  counts.loops[{executable_, executable_->plan.steps.id_of(*step_)}] =
-      description_without_graphs_ && !base::config().cuda_graphs ? description_without_graphs_ : description_;
+  counts.loops[{executable_, executable_->plan.steps.id_of(*step_)}] = how_it_runs();
   for (std::size_t j = 0; j < loop.states(); ++j) {
     if (!last_[j]) continue;
     for (std::int64_t row = 0; row < loop.rows[j]; ++row)

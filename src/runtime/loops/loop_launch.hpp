@@ -42,6 +42,8 @@ class LoopLaunch final : public Launch {
   Array element(std::size_t sequence, std::int64_t position) const;
   void prepare_recording();
   RepeatedWork::Addresses addresses() const;
+  /// Known after the first step, which binds the body.
+  std::shared_ptr<const std::string> how_it_runs() const;
   void run_step(std::int64_t t, RunCounts& counts);
   std::int64_t run_by_steps(const Memory& memory, RunCounts& counts);
 
@@ -62,7 +64,8 @@ class LoopLaunch final : public Launch {
   std::unique_ptr<NativeLoop> native_;
   std::string overrides_;                                          // of schedules
   std::shared_ptr<const std::string> description_;                 // how it runs
-  std::shared_ptr<const std::string> description_without_graphs_;  // how it runs without CUDA graphs
+  std::shared_ptr<const std::string> description_without_graphs_;  // if the flag cuda_graphs is off
+  std::shared_ptr<const std::string> description_with_tables_;     // if kernels have tables of parameters
   std::vector<Array> unused_results_;     // memory for results of a step that are not needed, at constant addresses
   std::optional<RepeatedWork> repeated_;  // recorded steps; after what it uses, so that it is destroyed first
   std::int64_t steps_per_piece_ = 0;      // the number of steps that are recorded together

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/counted.hpp"
 #include "base/rounding.hpp"
 #include "base/shape.hpp"
 #include "codegen/index_width.hpp"
@@ -205,14 +206,11 @@ void find_grid_blocks(LoopLayout& layout, const codegen::Text& text) {
 
 std::string describe_shares(const LoopLayout& layout) {
   const LoopShares& shares = layout.shares;
-  const auto many = [](std::int64_t count, std::string_view what) {
-    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-  };
-  if (layout.on_host()) return "one launch of " + many(shares.shares, "thread");
+  if (layout.on_host()) return "one launch of " + base::counted(shares.shares, "thread");
   if (layout.is_grid())
-    return fmt::format("one cooperative launch of {}: {}", many(shares.blocks, "block"), shares.choice.why);
+    return fmt::format("one cooperative launch of {}: {}", base::counted(shares.blocks, "block"), shares.choice.why);
   if (shares.rows == 1) return "one launch of one block: " + shares.choice.why;
-  return fmt::format("one launch of {}, each with its own rows", many(shares.blocks, "block"));
+  return fmt::format("one launch of {}, each with its own rows", base::counted(shares.blocks, "block"));
 }
 
 }  // namespace croton::runtime
