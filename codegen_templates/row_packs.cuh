@@ -5,8 +5,8 @@
 // where each thread reads only what it has written; the others, `Inputs`, are loaded for each reduction and for the
 // results.
 //
-// A reduction of everything (`split_packs`) is cut into parts, which are such rows, of one block of threads each; the last
-// one that finishes joins the states of all parts, in their order.
+// A reduction of everything (`split_packs`), and those of few long rows (`row_parts`), are cut into parts, which are such
+// rows, of one block of threads each; the last one that finishes joins the states of all parts, in their order.
 namespace ct {
 
 struct Nothing {};
@@ -210,23 +210,26 @@ CT_DEVICE void row_packs(const Body& body, index rows) {
   body.point(team_of_row, line);
 }
 
-// A part of a reduction of everything.
+// A part of a reduction of everything, or of that of a row.
 template <class Body>
 struct PartTeam {
   typedef typename Body::Offset Offset;
   const Body& body;
   const PackTeam<Body>& row;
-  index part;
-  bool& stores;  // whether this block is the last one
+  index number, part;  // of the row; in it
+  bool& stores;        // whether this block is the last one of the row
 
-  // Stores the state of the part at `states`; `store` gets each pack.
+  // Stores the state of the part among those of all rows; `store` gets each pack.
   template <class C, class F, class Store>
   CT_MEMBER void store_part(typename C::State* states, const F& value, const Store& store) const {
     const typename C::State state = row.template state<C, 0>(value, store);
-    if (leads()) states[part] = state;
+    if (leads()) states[number * body.parts() + part] = state;
   }
 
-  CT_MEMBER bool is_last(unsigned int* counter) const { return stores = is_last_block(counter, (unsigned int)body.parts()); }
+  // `counters`: one for each row.
+  CT_MEMBER bool is_last(unsigned int* counters) const {
+    return stores = is_last_block(counters + number, (unsigned int)body.parts());
+  }
 
   // Each warp joins a subtree of the parts.
   template <class C>
@@ -236,7 +239,8 @@ struct PartTeam {
     int each = int(lanes);
     while (each * Body::warps < parts) each *= 2;
     const int first = row.warp * each, left = parts - first;
-    const typename C::State own = total_of_few<C, int(most_split_parts) / Body::warps>(states + first, left < each ? left : each);
+    const typename C::State* const of_row = states + number * body.parts();
+    const typename C::State own = total_of_few<C, int(most_split_parts) / Body::warps>(of_row + first, left < each ? left : each);
     if (row.lane == 0) joined[row.warp] = own;
     barrier();
     return C::finish(total_of_few<C, Body::warps>(joined, (parts + each - 1) / each));
@@ -247,7 +251,7 @@ struct PartTeam {
 
 // Returns whether this block is the last one, which has stored the results.
 template <class Body>
-CT_DEVICE bool split_block(const Body& body, index part) {
+CT_DEVICE bool split_block(const Body& body, index part, index number = 0) {
   typedef typename Body::Base Base;
   typedef typename Body::Offset Offset;
   constexpr int part_size = Body::most_blocks * int(block_elements);
@@ -255,18 +259,24 @@ CT_DEVICE bool split_block(const Body& body, index part) {
   const Offset begin = Offset(warp * int(block_elements) + 4 * lane);
   const Base first = Base(part) * Base(part_size), left = body.length() - first;
   const Offset length = Offset(left < Base(part_size) ? left : Base(part_size));
-  const typename Body::Line line = body.line(Base(0), first + Base(begin));
+  const typename Body::Line line = body.line(Base(number), first + Base(begin));
   typename Body::Held held[1];
   typename Body::Kept kept[1];
   const PackTeam<Body> row{body, line, lane, warp, length, index(first) + index(begin), length - begin, true, held, nullptr, kept};
   bool stores = false;
-  body.part(PartTeam<Body>{body, row, part, stores}, line);
+  body.part(PartTeam<Body>{body, row, number, part, stores}, line);
   return stores;
 }
 
 template <class Body>
 CT_DEVICE void split_packs(const Body& body, index) {
   split_block(body, index(block_index()));
+}
+
+template <class Body>
+CT_DEVICE void row_parts(const Body& body, index) {
+  const index block = index(block_index()), row = index(body.row_of(typename Body::Base(block)));
+  split_block(body, block - row * body.parts(), row);
 }
 
 }  // namespace ct

@@ -230,4 +230,15 @@ std::shared_ptr<const Analysis> analyse(const Kernel& kernel) {
   return std::make_shared<const Analysis>(Analyser(kernel).run());
 }
 
+bool only_points_use_reductions(const Analysis& analysis) {
+  const kernel::Kernel& kernel = analysis.kernel;
+  if (kernel::stage_groups(kernel).size() > 1) return false;
+  for (const kernel::Store& store : kernel.stores) {
+    if (analysis.inner[store.value] || std::ranges::any_of(store.index, [&](NodeId i) { return analysis.inner[i]; }))
+      return false;
+  }
+  return std::ranges::none_of(
+      kernel.checks, [&](const kernel::Check& c) { return analysis.inner[c.condition] || analysis.inner[c.value]; });
+}
+
 }  // namespace croton::codegen

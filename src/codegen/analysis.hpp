@@ -69,4 +69,8 @@ struct Analysis {
 /// Analyses a kernel.
 std::shared_ptr<const Analysis> analyse(const kernel::Kernel& kernel);
 
+/// Whether nothing but the results of points depends on reductions, which do not depend on each other: so that the
+/// reductions of a point may be cut into parts.
+bool only_points_use_reductions(const Analysis& analysis);
+
 }  // namespace croton::codegen

@@ -53,7 +53,7 @@ Functor Emitter::functor() {
       break;
     case Family::row:
       if (is_in_packs())
-        emit_row_packs();
+        in_parts() ? emit_parts() : emit_row_packs();
       else
         emit_row();
       break;
@@ -67,7 +67,7 @@ Functor Emitter::functor() {
       break;
     case Family::split:
       if (is_split_of_packs())
-        emit_split_packs();
+        emit_parts();
       else
         emit_split();
       break;
@@ -143,7 +143,7 @@ std::string Emitter::entries(const std::string& name) const {
   const std::string family = split                  ? "split_parts"
                              : variant_.tiled()     ? "pointwise_tiles"
                              : is_split_of_packs()  ? "split_packs"
-                             : is_row_of_packs()    ? "row_packs"
+                             : is_row_of_packs()    ? in_parts() ? "row_parts" : "row_packs"
                              : is_column_of_packs() ? "column_packs"
                                                     : std::string(kernel::name_of(kernel_.family));
   const std::string space = name + "_text::";

@@ -37,8 +37,7 @@ void Emitter::row_pack_constants() {
   line(fmt::format("static constexpr int most_blocks = {};", schedule_.row_blocks), "of the tree, in a row");
   line(fmt::format("static constexpr bool held = {}, staged = {}, whole = {}, full = {}, is_short = {};",
                    schedule_.held > 0, schedule_.staged > 0, schedule_.whole, schedule_.full, schedule_.is_short));
-  line(fmt::format("CT_MEMBER {0} length() const {{ return {0}({1}); }}",
-                   kernel_.family == Family::row ? "Offset" : "Base",
+  line(fmt::format("CT_MEMBER {0} length() const {{ return {0}({1}); }}", in_parts() ? "Base" : "Offset",
                    is_folded() ? product(0, axes_.size()) : fmt::format("p.n{}", axes_.size() - 1)));
   if (is_folded())
     folded_line();
@@ -184,15 +183,18 @@ std::string Emitter::folded_load(std::size_t a, const std::string& from) const {
   return fmt::format("ct::gather_pack<vector>({}, Offset(1), left)", from);
 }
 
-void Emitter::emit_split_packs() {
+void Emitter::emit_parts() {
   row_pack_constants();
   line("typedef ct::Nothing Kept;");
   line("CT_MEMBER ct::index parts() const { return p.parts; }");
+  if (kernel_.family == Family::row)
+    line("CT_MEMBER Base row_of(Base block) const { return p.by_parts.divide(block); }");
   line("template <class Team>");
   line("CT_MEMBER void part(const Team& team, const Line& line) const {");
   block([&] {
     line("(void)line;");
-    // Reductions of everything do not depend on each other, so that they are one group.
+    line_positions();
+    // No reduction in parts depends on another one, so that they are one group.
     const StageGroup all{0, kernel_.stages.size()};
     begin_group(all);
     if (any_by_element(true)) declare(targets_of(true), true);

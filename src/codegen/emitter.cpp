@@ -126,7 +126,7 @@ void Emitter::add_template_divisors() {
   }
   if (in_parts()) {
     add_parameter({.kind = Kind::parts}, "ct::index parts");
-    if (is_column_of_packs() && schedule_.rows == 0) add_divisor(Kind::parts_divisor, 0, "by_parts");
+    if (has_parts_of_points()) add_divisor(Kind::parts_divisor, 0, "by_parts");
     add_parameter({.kind = Kind::counters}, "unsigned int* counters");
   }
 }

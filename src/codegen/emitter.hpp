@@ -190,7 +190,7 @@ class Emitter {
   /// The nodes whose values a reduction computes and that a later one, or the results, need: they stay in registers.
   std::vector<std::vector<NodeId>> kept_by_group(const std::vector<StageGroup>& groups) const;
   void emit_row_packs();
-  void emit_split_packs();
+  void emit_parts();
   void folded_line();
   void folded_inputs(const std::vector<std::size_t>& accesses);
   std::string folded_load(std::size_t a, const std::string& from) const;
@@ -211,6 +211,8 @@ class Emitter {
   }
   /// Whether the reduction is cut into parts, which the last block joins.
   bool in_parts() const { return (is_row_of_packs() || is_column_of_packs()) && schedule_.part > 0; }
+  /// The same for several points, each of which has its parts.
+  bool has_parts_of_points() const { return in_parts() && kernel_.family != Family::split && schedule_.rows == 0; }
   bool is_split_of_packs() const { return kernel_.family == Family::split && is_row_of_packs(); }
   /// The same with elements on several axes: positions are divided to get their indices.
   bool is_folded() const { return is_split_of_packs() && axes_.size() > 1; }

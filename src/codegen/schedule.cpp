@@ -126,6 +126,7 @@ std::int64_t gpu_items(const Analysis& analysis, const Launch& launch, const Sch
         return tiles_of_line(launch, schedule) * line_count(launch) * reduction_parts(launch, schedule);
       break;
     case Family::row:
+      return point_count(launch) * reduction_parts(launch, schedule);
     case Family::contract:
       break;
   }
@@ -199,7 +200,7 @@ void explain_launch(const Schedule& schedule, Family family, bool loops, const M
   std::string because;
   if (threads == wanted.threads)
     because = "set by an override";
-  else if (family == Family::row && schedule.warps > 1)
+  else if (family == Family::row && schedule.warps > 1 && schedule.part == 0)
     because = fmt::format("the {} warps of a row", schedule.warps);
   else if (schedule.side > 0)
     because = "so that each thread loads several packs of a tile";
@@ -276,7 +277,7 @@ LaunchMemory launch_memory(const Analysis& analysis, const Launch& launch, const
   if (schedule.part > 0) {
     return {base::round_up(reduction_parts(launch, schedule) * point_count(launch) * state_bytes_of_groups(analysis),
                            alignment),
-            column ? tiles_of_line(launch, schedule) * line_count(launch) : 1};
+            column ? tiles_of_line(launch, schedule) * line_count(launch) : point_count(launch)};
   }
   if (analysis.kernel.family == Family::split) {
     return {
@@ -297,7 +298,7 @@ std::string print(const Schedule& schedule, Family family) {
     return fmt::format("threads={} rows={}{} index={}", schedule.threads, schedule.rows,
                        schedule.vector > 1 ? " aligned" : "", name_of(schedule.index));
   }
-  if (family == Family::row && schedule.packs > 0) {
+  if (family == Family::row && schedule.packs > 0 && schedule.part == 0) {
     return fmt::format("threads={}{} lanes={} warps={} packs={} held={}{}{}{} index={}", schedule.threads,
                        schedule.rows > 0 ? fmt::format(" rows={}", schedule.rows) : "", schedule.lanes, schedule.warps,
                        schedule.packs, schedule.held,
@@ -308,7 +309,7 @@ std::string print(const Schedule& schedule, Family family) {
                                         : "",
                        name_of(schedule.index));
   }
-  if (family == Family::split && schedule.part > 0) {
+  if ((family == Family::split || family == Family::row) && schedule.part > 0) {
     return fmt::format("threads={} part={}{}{} index={}", schedule.threads, schedule.part,
                        schedule.vector > 1 ? " aligned" : "",
                        schedule.full    ? " full"

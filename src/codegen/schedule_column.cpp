@@ -40,7 +40,7 @@ class ColumnFit {
         machine_(machine),
         fast_(launch.variant.parallel.size() - 1),
         packed_(analysis, launch, fast_),
-        splits_(can_split()),
+        splits_(only_points_use_reductions(analysis)),
         // Each group of reductions has the states of a block, and those of parts as many again.
         state_bytes_((splits_ ? 2 : 1) * state_bytes_of_groups(analysis)),
         candidates_(machine) {}
@@ -238,20 +238,6 @@ class ColumnFit {
   }
 
   std::int64_t shared_bytes(std::int64_t vector) const { return state_bytes_ * vector * schedule_.threads; }
-
-  /// Whether nothing but the results of points depends on a whole reduction.
-  bool can_split() const {
-    const kernel::Kernel& kernel = analysis_.kernel;
-    if (kernel::stage_groups(kernel).size() > 1) return false;
-    for (const kernel::Store& store : kernel.stores) {
-      if (analysis_.inner[store.value] ||
-          std::ranges::any_of(store.index, [&](NodeId i) { return analysis_.inner[i]; }))
-        return false;
-    }
-    return std::ranges::none_of(kernel.checks, [&](const kernel::Check& c) {
-      return analysis_.inner[c.condition] || analysis_.inner[c.value];
-    });
-  }
 
   Schedule& schedule_;
   const Analysis& analysis_;

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/counted.hpp"
 #include "base/index.hpp"
 #include "base/rounding.hpp"
 #include "codegen/cost_model.hpp"
 #include "codegen/index_width.hpp"
 #include "codegen/packed_accesses.hpp"
 #include "codegen/schedule_pointwise.hpp"
+#include "codegen/schedule_split.hpp"
 #include "codegen/state_size.hpp"
 #include "codegen_templates/common/sizes.hpp"
 
@@ -55,18 +57,27 @@ class RowFit {
         inner_(launch.sizes.size() - 1),
         length_(launch.sizes.back()),
         packed_(analysis, launch, inner_),
+        usual_(schedule),
         candidates_(machine) {
     if (launch.variant.inner.size() == 1) again_ = operands_to_hold(analysis, launch.variant);
   }
 
   void run(const Overrides& wanted) {
-    if (launch_.variant.inner.size() != 1 || length_ > most_blocks * ct::block_elements) return;
-    if (state_bytes() > most_state_bytes) return;
-    schedule_.row_blocks = row_blocks();
+    if (launch_.variant.inner.size() != 1) return;
     schedule_.vector = machine_.aligned && packed_.is_aligned_in_packs(pack) ? pack : 1;
     schedule_.whole = length_ % pack == 0;
     schedule_.is_short = is_short_row(analysis_);
     measure_passes();
+    if (fits_block()) add_teams(wanted);
+    if (may_have_parts()) add_parts(candidates_, alone(), analysis_, launch_, machine_);
+    if (candidates_.empty()) return;  // a warp for each row
+    schedule_ = candidates_.best();
+    schedule_.index = choose_index_width(analysis_, launch_, inner_, columns());
+  }
+
+  /// Adds the candidates in which a row is the work of one block at most.
+  void add_teams(const Overrides& wanted) {
+    schedule_.row_blocks = row_blocks();
     for (const Team& team : row_packs() > ct::block_elements / pack ? teams_of_warps() : teams_of_lanes(wanted)) {
       fit(team);
       stage_operands();
@@ -76,9 +87,6 @@ class RowFit {
       schedule_.shared_bytes = 0;
       candidates_.add(schedule_, work());
     }
-    if (candidates_.empty()) return;  // a warp for each row
-    schedule_ = candidates_.best();
-    schedule_.index = choose_index_width(analysis_, launch_, inner_, columns());
   }
 
   /// The reasons of what run() chose.
@@ -91,13 +99,20 @@ class RowFit {
       return;
     }
     const auto numbers = [](const Schedule& s) {
+      if (s.part > 0) return fmt::format("part={}", s.part);
       return fmt::format("lanes={} warps={} threads={} held={} staged={}", s.lanes, s.warps, s.threads, s.held,
                          s.staged);
     };
-    why.push_back(fmt::format("lanes={} warps={} packs={}: a row of {} elements has {} packs of {}{}", schedule_.lanes,
-                              schedule_.warps, schedule_.packs, length_, base::ceil_div(length_, pack), pack,
-                              candidates_.comparison(numbers)));
-    why.push_back(why_held());
+    if (schedule_.part > 0) {
+      why.push_back(fmt::format("part={}: {} of each row (of at least {} elements) for {} multiprocessors{}",
+                                schedule_.part, base::counted(reduction_parts(launch_, schedule_), "part"),
+                                least_part(schedule_), machine_.multiprocessors, candidates_.comparison(numbers)));
+    } else {
+      why.push_back(fmt::format("lanes={} warps={} packs={}: a row of {} elements has {} packs of {}{}",
+                                schedule_.lanes, schedule_.warps, schedule_.packs, length_,
+                                base::ceil_div(length_, pack), pack, candidates_.comparison(numbers)));
+      why.push_back(why_held());
+    }
     why.push_back(packed_.alignment_reason(schedule_.vector > 1, machine_, pack));
     if (schedule_.full)
       why.push_back(fmt::format("full: {} elements are whole packs for all threads", length_));
@@ -107,7 +122,24 @@ class RowFit {
   }
 
  private:
-  std::int64_t columns() const { return reach_of_row(schedule_, length_); }
+  std::int64_t columns() const { return schedule_.part > 0 ? schedule_.part : reach_of_row(schedule_, length_); }
+  bool fits_block() const { return length_ <= most_blocks * ct::block_elements && state_bytes() <= most_state_bytes; }
+
+  /// Whether rows may be cut into parts, of a block each. Blocks that have rows for their columns, too, have whole
+  /// ones.
+  bool may_have_parts() const {
+    return !machine_.whole_warps && length_ > ct::block_elements && only_points_use_reductions(analysis_) &&
+           !needs_all_lanes();
+  }
+  /// The schedule before it has threads of rows.
+  Schedule alone() const {
+    Schedule schedule = schedule_;
+    schedule.threads = static_cast<int>(std::bit_floor(static_cast<unsigned>(usual_.threads)));
+    schedule.held = schedule.staged = 0;
+    schedule.shared_bytes = 0;
+    schedule.full = length_ % ct::block_elements == 0;
+    return schedule;
+  }
 
   std::int64_t row_packs() const { return std::max<std::int64_t>(1, base::ceil_div(length_, pack)); }
 
@@ -295,6 +327,7 @@ class RowFit {
   std::int64_t loaded_bytes_ = 0;           // of a pack of all operands
   std::int64_t state_bytes_ = 0;            // of a state of each group
   double bytes_ = 0, instructions_ = 0;     // of all operands; of an element
+  Schedule usual_;                          // before threads are distributed over rows
   Candidates candidates_;
 };
 

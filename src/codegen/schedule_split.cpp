@@ -54,7 +54,8 @@ IndexWidth folded_index(const Analysis& analysis, const Launch& launch, std::int
 
 /// The work of a launch with parts of that many blocks of the tree.
 LaunchWork work_of(const Analysis& analysis, const Launch& launch, std::int64_t of_part, int threads) {
-  const std::int64_t states = state_bytes_of_groups(analysis), length = inner_length(launch);
+  const std::int64_t states = state_bytes_of_groups(analysis), length = inner_length(launch),
+                     lines = point_count(launch);
   const std::int64_t blocks = base::ceil_div(length, ct::block_elements);
   const std::int64_t parts = base::ceil_div(blocks, of_part);
   std::int64_t in_bytes = 0;
@@ -65,9 +66,9 @@ LaunchWork work_of(const Analysis& analysis, const Launch& launch, std::int64_t 
   constexpr std::int64_t packs_of_block = ct::block_elements / (ct::lanes * pack);
   const std::int64_t at_once = packs_at_once(in_bytes, false, packs_of_block);
   LaunchWork work;
-  work.bytes = bytes_of_operands(analysis, launch) + 2 * static_cast<double>(parts * states);
-  work.instructions = instructions_of_element(analysis) * static_cast<double>(length);
-  work.blocks = std::max<std::int64_t>(1, parts);
+  work.bytes = bytes_of_operands(analysis, launch) + 2 * static_cast<double>(lines * parts * states);
+  work.instructions = instructions_of_element(analysis) * static_cast<double>(length) * static_cast<double>(lines);
+  work.blocks = std::max<std::int64_t>(1, lines * parts);
   work.block = {threads, registers_of_thread(at_once * in_bytes, threads), of_part * states};
   const std::int64_t of_warp = base::ceil_div(std::min(of_part, blocks), threads / ct::lanes);
   work.waits = static_cast<double>(of_warp * (packs_of_block / at_once));
@@ -78,6 +79,29 @@ LaunchWork work_of(const Analysis& analysis, const Launch& launch, std::int64_t 
 }
 
 }  // namespace
+
+std::int64_t least_part(const Schedule& schedule) { return schedule.threads / ct::lanes * ct::block_elements; }
+
+void add_parts(Candidates& candidates, Schedule schedule, const Analysis& analysis, const Launch& launch,
+               const Machine& machine) {
+  const std::int64_t blocks = base::ceil_div(inner_length(launch), ct::block_elements);
+  const std::int64_t warps = schedule.threads / ct::lanes, lines = point_count(launch);
+  const std::int64_t most = std::max(warps, most_shared_bytes / state_bytes_of_groups(analysis));
+  const std::int64_t wanted = parts_of_processor * machine.multiprocessors;
+  std::int64_t of_part = warps;
+  while (2 * of_part <= most &&
+         base::ceil_div(wanted, std::max<std::int64_t>(1, lines)) < base::ceil_div(blocks, of_part))
+    of_part *= 2;
+  schedule.lanes = ct::lanes;
+  schedule.warps = static_cast<int>(warps);
+  schedule.packs = ct::block_elements / (ct::lanes * pack);
+  for (const std::int64_t some : {of_part, 2 * of_part, of_part / 2, of_part / 4}) {
+    if (some < warps || some > most || base::ceil_div(blocks, some) > ct::most_split_parts) continue;
+    schedule.part = some * ct::block_elements;
+    schedule.row_blocks = static_cast<int>(some);
+    candidates.add(schedule, work_of(analysis, launch, some, schedule.threads));
+  }
+}
 
 void fit_split(Schedule& schedule, const Analysis& analysis, const Launch& launch, const Machine& machine,
                Reasons* why) {
@@ -90,34 +114,17 @@ void fit_split(Schedule& schedule, const Analysis& analysis, const Launch& launc
     return;
   }
   const std::int64_t length = inner_length(launch);
-  const std::int64_t blocks = base::ceil_div(length, ct::block_elements);
   schedule.threads = static_cast<int>(std::bit_floor(static_cast<unsigned>(schedule.threads)));
-  const std::int64_t warps = schedule.threads / ct::lanes;
-  const std::int64_t most = std::max(warps, most_shared_bytes / state_bytes_of_groups(analysis));
-  std::int64_t of_part = warps;
-  const std::int64_t wanted = parts_of_processor * machine.multiprocessors;
-  while (2 * of_part <= most && base::ceil_div(blocks, of_part) > wanted) of_part *= 2;
   Candidates candidates(machine);
-  // First the parts by the rule, then larger and smaller ones.
-  for (const std::int64_t some : {of_part, 2 * of_part, of_part / 2, of_part / 4}) {
-    if (some < warps || some > most || base::ceil_div(blocks, some) > ct::most_split_parts) continue;
-    schedule.part = some * ct::block_elements;
-    candidates.add(schedule, work_of(analysis, launch, some, schedule.threads));
-  }
-  schedule.part = 0;
+  add_parts(candidates, schedule, analysis, launch, machine);
   if (candidates.empty()) {
     if (why != nullptr) why->push_back(fmt::format("two launches: {} elements are too many parts", length));
     return;
   }
   schedule = candidates.best();
-  of_part = schedule.part / ct::block_elements;
   const PackedAccesses packed(analysis, launch, axes - 1);
   // The packs of a line on several axes must end with it, for one division to find them.
   const bool in_packs = axes == 1 || launch.sizes.back() % pack == 0;
-  schedule.lanes = ct::lanes;
-  schedule.warps = static_cast<int>(warps);
-  schedule.packs = ct::block_elements / (ct::lanes * pack);
-  schedule.row_blocks = static_cast<int>(of_part);
   schedule.vector = in_packs && machine.aligned && packed.is_aligned_in_packs(pack) ? pack : 1;
   // Of a few elements the conditions cost nothing, and another text would.
   schedule.whole = in_packs && (axes > 1 || (length >= ct::block_elements && length % pack == 0));
@@ -127,7 +134,7 @@ void fit_split(Schedule& schedule, const Analysis& analysis, const Launch& launc
                              : folded_index(analysis, launch, schedule.part, why);
   if (why == nullptr) return;
   why->push_back(fmt::format("part={}: {} (of at least {} elements) for {} multiprocessors{}", schedule.part,
-                             base::counted(reduction_parts(launch, schedule), "part"), warps * ct::block_elements,
+                             base::counted(reduction_parts(launch, schedule), "part"), least_part(schedule),
                              machine.multiprocessors,
                              candidates.comparison([](const Schedule& s) { return fmt::format("part={}", s.part); })));
   why->push_back(in_packs ? packed.alignment_reason(schedule.vector > 1, machine, pack)

@@ -18,11 +18,15 @@ Variable layer_norm_of(const Variable& x, const Variable& gamma, const Variable&
   return nnet::layer_norm(x, 1e-5) * gamma + beta;
 }
 
-/// A reduction of a matrix of 16384 x 8192, whose result is small.
-NamedGraph reduction(std::string name, std::string work, Variable (*make)(const Variable&)) {
-  constexpr std::int64_t rows = 16384, columns = 8192;
+/// A reduction of a matrix of 16384 x 8192, or of other sizes, whose result is small.
+NamedGraph reduction(std::string name, std::string work, Variable (*make)(const Variable&), std::int64_t rows = 16384,
+                     std::int64_t columns = 8192) {
   const Variable x = matrix("x");
-  return {std::move(name), std::move(work), function({x}, make(x)), {{rows, columns}}, float_bytes * rows * columns};
+  return {std::move(name),
+          std::move(work),
+          function({x}, make(x)),
+          {{rows, columns}},
+          float_bytes * static_cast<double>(rows * columns)};
 }
 
 void add_layer_norms(std::vector<NamedGraph>& graphs) {
@@ -53,6 +57,8 @@ void add_reduction_graphs(std::vector<NamedGraph>& graphs) {
   add_layer_norms(graphs);
   graphs.push_back(
       reduction("sum of rows", "sum over axis 1 of 16384 x 8192", [](const Variable& x) { return sum(x, 1); }));
+  graphs.push_back(reduction(
+      "sum of few rows", "sum over axis 1 of 8 x 16777216", [](const Variable& x) { return sum(x, 1); }, 8, 1 << 24));
   graphs.push_back(reduction("sum of columns", "sum over axis 0", [](const Variable& x) { return sum(x, 0); }));
   graphs.push_back(reduction("sum of all", "sum over both axes", [](const Variable& x) { return sum(x); }));
   graphs.push_back(reduction("max of columns", "max over axis 0", [](const Variable& x) { return max(x, 0); }));

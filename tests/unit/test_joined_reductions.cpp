@@ -174,7 +174,7 @@ TEST_CASE("a failed launch leaves the counters clean") {
     Clipped clipped(3, {DType::float32}, "cuda0", 20'000, 2);
     clipped.step();
     // The second of three parts of an array stops, when other blocks have counted themselves.
-    const std::string store = "if (leads()) states[part] = state;";
+    const std::string store = "if (leads()) states[number * body.parts() + part] = state;";
     ct::runtime::simulator::change_texts([&](std::string unit) {
       return replaced(std::move(unit), store, "if (leads()) states[part == 1 ? 1 << 20 : part] = state;");
     });

@@ -26,11 +26,16 @@ std::int64_t number_of(const KernelInfo& kernel, std::string_view key) {
   return std::strtoll(kernel.schedule.c_str() + at + key.size() + 2, nullptr, 10);
 }
 
+/// Whether each block does a part of a row, or of everything.
+bool in_row_parts(const KernelInfo& kernel) {
+  return number_of(kernel, "part") > 0 && (is_family(kernel, "split") || is_family(kernel, "row"));
+}
+
 /// Threads that do one item together.
 std::int64_t threads_of_item(const KernelInfo& kernel) {
   if (is_family(kernel, "row") && number_of(kernel, "lanes") > 0)
     return number_of(kernel, "lanes") * std::max<std::int64_t>(1, number_of(kernel, "warps"));
-  if (number_of(kernel, "part") > 0 && is_family(kernel, "split")) return kernel.threads;
+  if (in_row_parts(kernel)) return kernel.threads;
   if (is_family(kernel, "row") || is_family(kernel, "split")) return ct::lanes;
   return kernel.items == kernel.points ? 1 : std::max<std::int64_t>(1, kernel.threads);
 }
@@ -120,7 +125,7 @@ std::int64_t memory_bytes(const KernelInfo& kernel, const EntryCode& main, std::
 }
 
 std::int64_t serial_joins(const KernelInfo& kernel) {
-  if (is_family(kernel, "row")) {
+  if (is_family(kernel, "row") && !in_row_parts(kernel)) {
     const std::int64_t blocks = base::ceil_div(kernel.length, std::int64_t{ct::block_elements});
     // Packs: the states of blocks are joined by the lanes of a warp, 32 at a time.
     return number_of(kernel, "packs") > 0 ? base::ceil_div(blocks, std::int64_t{ct::lanes}) : blocks;
@@ -133,7 +138,7 @@ std::int64_t serial_joins(const KernelInfo& kernel) {
     const std::int64_t below = kernel.threads / std::max<std::int64_t>(1, number_of(kernel, "across"));
     return run + base::ceil_div(base::ceil_div(kernel.length, part), std::max<std::int64_t>(1, below));
   }
-  if (is_family(kernel, "split")) {
+  if (is_family(kernel, "split") || is_family(kernel, "row")) {
     const std::int64_t part = number_of(kernel, "part");
     if (part == 0) return base::ceil_div(parts_of_split(kernel), std::int64_t{ct::lanes});
     // A warp joins the blocks of a part, then each warp of the last block its share of the parts, 32 at a time.
