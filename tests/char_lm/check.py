@@ -13,12 +13,13 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 FOLDER = tempfile.TemporaryDirectory()
-# Several pages in one file.
-TEXT = os.path.join(FOLDER.name, "pages.txt")
-with open(TEXT, "wb") as pages:
-    for name in ("tuning", "decisions", "limits"):
-        with open(os.path.join(ROOT, "docs", "internals", name + ".md"), "rb") as page:
-            pages.write(page.read())
+# The same text on every machine and of every version: 4000 sentences of words of the licence, in a fixed order.
+TEXT = os.path.join(FOLDER.name, "sentences.txt")
+with open(os.path.join(ROOT, "LICENSE"), encoding="utf-8") as licence, open(TEXT, "w", encoding="utf-8") as text:
+    WORDS = sorted({word.lower() for word in re.findall(r"[A-Za-z]{2,9}", licence.read())})
+    for i in range(4000):
+        words = [WORDS[(i * i + 7919 * i * k + 104729 * k * k) % len(WORDS)] for k in range(3)]
+        text.write(f"Stages {words[0]} the {words[1]}, and a {words[2]} is.\n")
 SMALL = ["--text", TEXT, "--batch", "8", "--length", "16", "--hidden", "48", "--rate", "0.01", "--sample-length", "80"]
 
 
@@ -39,9 +40,9 @@ class Check(unittest.TestCase):
         first, progress = run(*SMALL, "--steps", "400")
         losses = held_out(first)
         self.assertEqual(len(losses), 10)
-        # The frequencies of pairs of characters alone give 3.58 bits for this text; the network does better.
-        self.assertLess(losses[-1], 3.5)
-        self.assertLess(losses[-1], losses[0] - 0.8)
+        # The frequencies of pairs of characters alone give 2.59 bits for this text; the network reaches 1.57.
+        self.assertLess(losses[-1], 2)
+        self.assertLess(losses[-1], losses[0] - 0.5)
         self.assertIn("steps/s", progress)
         self.assertEqual(run(*SMALL, "--steps", "400")[0], first)
         self.assertNotEqual(run(*SMALL, "--steps", "400", "--seed", "1")[0], first)
