@@ -407,8 +407,7 @@ void bind_callable(nb::module_& m) {
           },
           "target"_a = "", "schedule"_a = "", "shapes"_a = std::vector<Sizes>(),
           "The kernels for the function's devices (default) or for a target: 'cpu', 'cuda:sm_90'. No device is needed. "
-          "Sizes "
-          "are examples unless shapes are given; those of the last call are in schedule(). schedule: "
+          "Sizes are examples unless shapes are given; those of the last call are in schedule(). schedule: "
           "overrides, as in the flag of that name. shapes: those of the arguments of a call, whose kernels and "
           "launches "
           "are shown; else they are for example sizes.")

@@ -57,7 +57,6 @@ class RowFit {
         inner_(launch.sizes.size() - 1),
         length_(launch.sizes.back()),
         packed_(analysis, launch, inner_),
-        usual_(schedule),
         candidates_(machine) {
     if (launch.variant.inner.size() == 1) again_ = operands_to_hold(analysis, launch.variant);
   }
@@ -68,8 +67,13 @@ class RowFit {
     schedule_.whole = length_ % pack == 0;
     schedule_.is_short = is_short_row(analysis_);
     measure_passes();
+    Schedule in_parts = schedule_;
     if (fits_block()) add_teams(wanted);
-    if (may_have_parts()) add_parts(candidates_, alone(), analysis_, launch_, machine_);
+    if (may_have_parts()) {
+      in_parts.threads = static_cast<int>(std::bit_floor(static_cast<unsigned>(in_parts.threads)));
+      in_parts.full = length_ % ct::block_elements == 0;
+      add_parts(candidates_, in_parts, analysis_, launch_, machine_);
+    }
     if (candidates_.empty()) return;  // a warp for each row
     schedule_ = candidates_.best();
     schedule_.index = choose_index_width(analysis_, launch_, inner_, columns());
@@ -130,15 +134,6 @@ class RowFit {
   bool may_have_parts() const {
     return !machine_.whole_warps && length_ > ct::block_elements && only_points_use_reductions(analysis_) &&
            !needs_all_lanes();
-  }
-  /// The schedule before it has threads of rows.
-  Schedule alone() const {
-    Schedule schedule = schedule_;
-    schedule.threads = static_cast<int>(std::bit_floor(static_cast<unsigned>(usual_.threads)));
-    schedule.held = schedule.staged = 0;
-    schedule.shared_bytes = 0;
-    schedule.full = length_ % ct::block_elements == 0;
-    return schedule;
   }
 
   std::int64_t row_packs() const { return std::max<std::int64_t>(1, base::ceil_div(length_, pack)); }
@@ -327,7 +322,6 @@ class RowFit {
   std::int64_t loaded_bytes_ = 0;           // of a pack of all operands
   std::int64_t state_bytes_ = 0;            // of a state of each group
   double bytes_ = 0, instructions_ = 0;     // of all operands; of an element
-  Schedule usual_;                          // before threads are distributed over rows
   Candidates candidates_;
 };
 

@@ -191,7 +191,7 @@ void LoopLaunch::bind_native(const Memory& memory, const BindOptions& options, R
 }
 
 std::shared_ptr<const std::string> LoopLaunch::how_it_runs() const {
-  if (native_ || description_without_graphs_ == nullptr) return description_;
+  if (description_without_graphs_ == nullptr) return description_;  // its steps are not started by the host
   if (!base::config().cuda_graphs) return description_without_graphs_;
   return body_.has_tables() ? description_with_tables_ : description_;
 }
