@@ -124,9 +124,14 @@ std::string Emitter::run_body(const std::string& space, std::string_view call) c
                      space + "Body", fmt::format(fmt::runtime(call), "body"));
 }
 
+int resident_blocks(int threads) {
+  // sm_75 and sm_86 hold 16 blocks; ptxas refuses bounds beyond that.
+  constexpr int half = 1024, most = 16;
+  return std::clamp(half / threads, 1, most);
+}
+
 std::string memory_bounds(int threads) {
-  constexpr int half = 1024;
-  return fmt::format("CT_LAUNCH_BOUNDS({}, {}) ", threads, std::max(1, half / threads));
+  return fmt::format("CT_LAUNCH_BOUNDS({}, {}) ", threads, resident_blocks(threads));
 }
 
 std::string Emitter::launch_bounds() const {

@@ -101,12 +101,12 @@ Functor functor_of(const Part& part, const SharedOperands& shared) {
   return emitter.functor();
 }
 
-/// Blocks of a multiprocessor for which threads must have registers: as many as its shared memory has room for, on the
-/// architectures that have most of it, and at most half of its threads.
-int resident_blocks(const Schedule& schedule) {
-  constexpr std::int64_t half = 1024, shared_bytes = 227 * 1024, reserved_bytes = 1024;
+/// Blocks of a multiprocessor for which threads must have registers, and for which its shared memory has room on the
+/// architectures that have most of it.
+int blocks_with_memory(const Schedule& schedule) {
+  constexpr std::int64_t shared_bytes = 227 * 1024, reserved_bytes = 1024;
   const std::int64_t of_memory = shared_bytes / (schedule.shared_bytes + reserved_bytes);
-  return static_cast<int>(std::clamp<std::int64_t>(of_memory, 1, std::max<std::int64_t>(1, half / schedule.threads)));
+  return static_cast<int>(std::clamp<std::int64_t>(of_memory, 1, resident_blocks(schedule.threads)));
 }
 
 }  // namespace
@@ -129,7 +129,7 @@ Text emit_inner_outer(const Part& rows, const Part& columns, const SharedOperand
   const std::string name = inner_outer_name(rows, columns);
   // The shared memory, and with it these bounds, may follow sizes that the code does not contain.
   const std::string bounds =
-      fmt::format("CT_LAUNCH_BOUNDS({}, {})", rows.schedule.threads, resident_blocks(rows.schedule));
+      fmt::format("CT_LAUNCH_BOUNDS({}, {})", rows.schedule.threads, blocks_with_memory(rows.schedule));
   text.digest = base::to_hex(base::hash128(code + bounds + name_of(Target::cuda) + name));
   text.name = fmt::format("{}_{}", name, text.digest.substr(0, digits_of_text));
   const std::string space = text.name + "_text";

@@ -27,7 +27,10 @@ struct ParameterEntry {
 };
 ParameterEntry parameter_entry(bool in_table, std::string_view space, std::string_view by_value);
 
-/// The attribute of the entry of a kernel that is limited by memory: it needs half of the threads of a multiprocessor.
+/// Blocks of `threads` threads for which a multiprocessor must have registers if the kernel is limited by memory: half
+/// of its threads, and not more blocks than every architecture holds.
+int resident_blocks(int threads);
+/// The attribute of the entry of such a kernel.
 std::string memory_bounds(int threads);
 /// "cpu" or "cuda", for digests.
 std::string name_of(Target target);
