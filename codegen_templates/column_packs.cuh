@@ -136,10 +136,12 @@ struct ColumnTeam {
     return OfPack<C, vector>::finish(total_of_block<C>(joined, (parts + each - 1) / each));
   }
 
-  // Calls `store` for each element along the reduced axis.
+  // Calls `store` for each element along the reduced axis, or for those of the block's part. All threads have read them.
   template <class F>
   CT_MEMBER void each(const F& store) const {
-    for (Base k = Base(place.y); k < body.length(); k += Base(below)) store(body.fetch(line, place.column, k, place.left), k);
+    const Base first = Body::split ? place.part * Base(elements * below) : Base(0), rest = body.length() - first;
+    const Base count = Body::split && rest > Base(elements * below) ? Base(elements * below) : rest;
+    for (Base k = Base(place.y); k < count; k += Base(below)) store(body.fetch(line, place.column, first + k, place.left), first + k);
   }
 
   CT_MEMBER bool leads() const { return place.y == 0; }

@@ -20,9 +20,9 @@ struct PackTeam {
   typedef typename Body::Kept Kept;
   static constexpr int packs = Body::packs;
   static constexpr int of_block = packs < 8 ? packs : 8;  // packs of a thread in one block of the tree
-  // Packs of operands that are not held, under way at once: in 32 registers, half of them if a row is held, or if states
-  // are large.
-  static constexpr int room = (Body::held ? 64 : 128) / int(sizeof(Inputs));
+  // Packs of operands that are not held, under way at once: in 32 registers, half of them if a row is held, if results of
+  // elements are made while they are reduced, or if states are large.
+  static constexpr int room = (Body::held || Body::stores ? 64 : 128) / int(sizeof(Inputs));
   // Elements of long bodies are computed in a loop, unless they are in registers: their text would be too long.
   static constexpr bool unrolls = Body::held || Body::is_short;
   static constexpr int most = unrolls ? of_block : of_block < 2 ? of_block : 2, copies = unrolls ? of_block : 1;

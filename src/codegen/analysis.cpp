@@ -31,6 +31,7 @@ class Analyser {
     for (NodeId id = 0; id < nodes; ++id) add_load(id);
     for (const kernel::Store& store : result_.kernel.stores) add_access(store.operand, true, store.index);
     for (NodeId id = 0; id < nodes && result_.kernel.family == kernel::Family::pointwise; ++id) add_switch(id);
+    find_lines();
     find_host();  // including the nodes that were added
     result_.inner = kernel::depends_on_inner(result_.kernel);
     find_explicit();
@@ -116,6 +117,23 @@ class Analyser {
       for (const auto& [axis, c] : form->coefficients) access.coefficient[axis][d] = c;
     }
     result_.accesses.push_back(std::move(access));
+  }
+
+  /// Finds the reads of lines. Each is by one load, whose condition does not depend on the line's axis either.
+  void find_lines() {
+    if (result_.kernel.family != kernel::Family::pointwise) return;
+    std::vector<int> loads(result_.accesses.size(), 0);
+    for (const auto& [load, a] : result_.load_access) ++loads[a];
+    for (const auto& [load, a] : result_.load_access) {
+      Access& access = result_.accesses[a];
+      if (access.affine || access.index.empty() || loads[a] != 1) continue;
+      const NodeId last = access.index.back();
+      if (!body().op(last).is(Core::axis)) continue;
+      const std::size_t axis = body().attrs(last).index("k");
+      const auto others = body().inputs(load).first(body().inputs(load).size() - 1);
+      if (std::ranges::none_of(others, [&](NodeId id) { return result_.depends_on(id, axis); }))
+        access.line_axis = axis;
+    }
   }
 
   /// Adds the node if it is a comparison of the index along one axis with a host value.
@@ -205,6 +223,18 @@ bool Analysis::is_conditional(std::size_t access) const {
   });
 }
 
+bool Analysis::stores_elements() const {
+  return std::ranges::any_of(kernel.stores, [&](const kernel::Store& store) { return bool{inner[store.value]}; });
+}
+
+bool Analysis::depends_on(NodeId id, std::size_t axis) const {
+  const std::vector<bool> needed = kernel::needed_for(kernel.body, std::span(&id, 1));
+  for (NodeId node = 0; node < kernel.body.size(); ++node) {
+    if (needed[node] && kernel.body.op(node).is(Core::axis) && kernel.body.attrs(node).index("k") == axis) return true;
+  }
+  return false;
+}
+
 std::vector<std::int64_t> Analysis::host_values(std::span<const std::int64_t> extents) const {
   const Arena& body = kernel.body;
   std::vector<std::int64_t> values(body.size(), 0);
@@ -232,10 +262,14 @@ std::shared_ptr<const Analysis> analyse(const Kernel& kernel) {
 
 bool only_points_use_reductions(const Analysis& analysis) {
   const kernel::Kernel& kernel = analysis.kernel;
-  if (kernel::stage_groups(kernel).size() > 1) return false;
+  if (kernel::stage_groups(kernel).size() != 1) return false;
+  const std::vector<std::size_t> stage = kernel::stage_of(kernel);
   for (const kernel::Store& store : kernel.stores) {
-    if (analysis.inner[store.value] || std::ranges::any_of(store.index, [&](NodeId i) { return analysis.inner[i]; }))
-      return false;
+    const bool by_element =
+        analysis.inner[store.value] || std::ranges::any_of(store.index, [&](NodeId i) { return analysis.inner[i]; });
+    const bool uses_results =
+        stage[store.value] > 0 || std::ranges::any_of(store.index, [&](NodeId i) { return stage[i] > 0; });
+    if (by_element && uses_results) return false;
   }
   return std::ranges::none_of(
       kernel.checks, [&](const kernel::Check& c) { return analysis.inner[c.condition] || analysis.inner[c.value]; });

@@ -25,6 +25,9 @@ struct Access {
   /// Of affine accesses: coefficient[axis][dimension], a host value or no_node for 0; offset[dimension].
   std::vector<std::vector<NodeId>> coefficient;
   std::vector<NodeId> offset;
+  /// Of a read that is not affine: the axis whose index is that of the operand's last dimension, and on which no other
+  /// index of the read depends. So it reads lines: rows of a table, by numbers. Only of pointwise kernels.
+  std::optional<std::size_t> line_axis = {};
   /// Whether the access depends on the axis.
   bool moves(std::size_t axis) const;
 };
@@ -58,6 +61,10 @@ struct Analysis {
   bool is_affine_load(NodeId id) const;
   /// Whether a read of the access depends on a condition.
   bool is_conditional(std::size_t access) const;
+  /// Whether the node depends on the index along the axis, also through loads.
+  bool depends_on(NodeId id, std::size_t axis) const;
+  /// Whether results of elements are stored, in addition to those of points.
+  bool stores_elements() const;
   /// The operand of an access.
   const kernel::Operand& operand_of(std::size_t access) const { return kernel.operands[accesses[access].operand]; }
   /// The access of a store of the kernel.
@@ -70,7 +77,7 @@ struct Analysis {
 std::shared_ptr<const Analysis> analyse(const kernel::Kernel& kernel);
 
 /// Whether nothing but the results of points depends on reductions, which do not depend on each other: so that the
-/// reductions of a point may be cut into parts.
+/// reductions of a point may be cut into parts, which store results of elements that do not depend on them.
 bool only_points_use_reductions(const Analysis& analysis);
 
 }  // namespace croton::codegen

@@ -75,6 +75,10 @@ void Emitter::column_stages() {
                                     group.begin));
   }
   available_stages_ = kernel_.stages.size();
+  column_elements();
+}
+
+void Emitter::column_elements() {
   if (!any_by_element(true)) return;
   declare(targets_of(true), true);
   line("team.each([&](const Inputs& in, Base k) CT_INLINE {");
@@ -93,6 +97,7 @@ void Emitter::column_parts() {
   line(fmt::format("typedef {} Combiner;", combiner(all)));
   line("Combiner::State* const states = reinterpret_cast<Combiner::State*>(p.workspace);");
   column_value(all, "team.template store_part<Combiner, 0>(states, ");
+  column_elements();
   line("if (!team.is_last(p.counters)) return;");
   line(fmt::format("const auto {} = team.template total<Combiner, 1>(states);", group_name(all)));
   available_stages_ = kernel_.stages.size();

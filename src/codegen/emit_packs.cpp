@@ -12,6 +12,9 @@
 #include "codegen/spelling.hpp"
 
 namespace croton::codegen {
+
+using expr::Core;
+
 namespace {
 
 constexpr std::size_t sides = base::ordinal(kernel::Side::inner) + 1;
@@ -21,22 +24,15 @@ constexpr std::size_t sides = base::ordinal(kernel::Side::inner) + 1;
 bool Emitter::is_fetched(std::size_t a) const {
   if (analysis_.accesses[a].written || !has_line(a) || is_staged(a)) return false;
   const bool needs_move = (kernel_.family == Family::column && !in_each_row_) || is_folded();
-  if (needs_move) return moves_inside(a) && !analysis_.is_conditional(a);
+  if (needs_move) return variant_.moves_inside(a) && !analysis_.is_conditional(a);
   if (is_row_of_packs() && along_line(a) == StrideClass::none) return false;  // once for each row
   return !analysis_.is_conditional(a);
 }
 
-bool Emitter::moves_inside(std::size_t a) const {
-  for (std::size_t m = variant_.parallel.size(); m < axes_.size(); ++m) {
-    if (variant_.strides[a][m] != StrideClass::none) return true;
-  }
-  return false;
-}
-
 bool Emitter::is_fixed(std::size_t a) const {
   if (in_each_row_) return false;
-  return kernel_.family == Family::column && !analysis_.accesses[a].written && has_line(a) && !moves_inside(a) &&
-         along_line(a) != StrideClass::none && !analysis_.is_conditional(a);
+  return kernel_.family == Family::column && !analysis_.accesses[a].written && has_line(a) &&
+         !variant_.moves_inside(a) && along_line(a) != StrideClass::none && !analysis_.is_conditional(a);
 }
 
 std::vector<std::size_t> Emitter::divided_axes() const {
@@ -264,28 +260,64 @@ void Emitter::pack_use() {
                          stored_type(dtype_of(a)), a));
     }
     line_positions();
+    gathered_packs();
     // Without inner axes everything runs once per point, and a point is one element.
     pack_elements(false);
   });
   line("}");
 }
 
+void Emitter::gathered_packs() {
+  for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
+    if (!is_gathered(a)) continue;
+    const Access& access = analysis_.accesses[a];
+    const auto load = std::ranges::find(analysis_.load_access, a, &std::pair<const NodeId, std::size_t>::second)->first;
+    std::vector<NodeId> positions(access.index.begin(), access.index.end() - 1);
+    const bool guarded = body_.op(load).is(Core::load_if);
+    if (guarded) positions.push_back(body_.input(load, 0));
+    declare(positions, false);
+    std::string from;
+    for (std::size_t d = 0; d + 1 < access.index.size(); ++d)
+      from += fmt::format("{}{} * p.s{}_{}", from.empty() ? "" : " + ", operand(access.index[d]), a, d);
+    const std::string inside = guarded ? operand(body_.input(load, 0)) : "true";
+    if (from.empty()) from = "0";
+    // A row outside of the operand is not loaded, and needs no address.
+    line(fmt::format("const int left{} = {} ? left : 0;", a, inside));
+    line(fmt::format("const ct::index from{0} = left{0} > 0 ? {1} + ct::index(line.i{2}) + column : 0;", a, from,
+                     fast_axis()));
+    line(fmt::format("const ct::Pack<{0}, vector> g{1} = ct::load_pack<vector>(p.p{1} + from{1}, left{1});",
+                     stored_type(dtype_of(a)), a));
+  }
+  for (std::size_t c = 0; c < kernel_.checks.size(); ++c) {
+    const kernel::Check& made = kernel_.checks[c];
+    const std::size_t axis = axes_.empty() ? kernel_.axes.size() : axes_.back()->axes.back();
+    const bool has_positions = names_.contains(made.condition);  // those of a gathered pack
+    if (is_guard(made) || !has_positions || analysis_.depends_on(made.value, axis)) continue;
+    line("if (left > 0) {");
+    block([&] { check(c); });
+    line("}");
+    checked_.insert(c);
+  }
+}
+
 void Emitter::pack_elements(bool elements) {
   std::vector<std::size_t> packed;  // stores
   for (std::size_t s = 0; s < kernel_.stores.size(); ++s) {
     const std::size_t a = analysis_.store_access(s);
-    if (by_element(kernel_.stores[s]) == elements && has_line(a) && along_line(a) == StrideClass::unit)
-      packed.push_back(a);
+    if (by_element(kernel_.stores[s]) == elements && is_stored_in_packs(a)) packed.push_back(a);
   }
   for (const std::size_t a : packed) {
     // All elements of a pack are rounded, those beyond the end too.
     line(fmt::format("ct::Pack<{}, vector> o{}{};", value_type(dtype_of(a)), a, is_rounded(a) ? "{}" : ""));
   }
+  const bool stores_folded = is_folded() && !kernel_.stores.empty();
+  if (stores_folded && schedule_.whole) folded_position();
   line("#pragma unroll");
   line("for (int e = 0; e < vector; ++e) {");
   block([&] {
     line("if (e >= left) break;");
-    element_index();
+    if (!is_folded()) element_index();
+    if (stores_folded && !schedule_.whole) folded_position();
     stores_and_checks(elements);
   });
   line("}");
@@ -295,7 +327,8 @@ void Emitter::pack_elements(bool elements) {
   }
   const std::string_view how = !is_aligned() ? "scatter_pack" : is_row_of_packs() ? "store_pack<whole>" : "store_pack";
   for (const std::size_t a : packed) {
-    if (!is_skipped(a)) line(fmt::format("ct::{}({} + column, {}, left);", how, pack_address(a), stored_pack(a)));
+    const std::string to = is_folded() ? folded_address(a) : pack_address(a) + " + column";
+    if (!is_skipped(a)) line(fmt::format("ct::{}({}, {}, left);", how, to, stored_pack(a)));
   }
 }
 

@@ -35,10 +35,11 @@ void Emitter::row_pack_constants() {
   line(fmt::format("static constexpr int threads = {}, lanes = {}, warps = {}, packs = {}, vector = 4;",
                    schedule_.threads, schedule_.lanes, schedule_.warps, schedule_.packs));
   line(fmt::format("static constexpr int most_blocks = {};", schedule_.row_blocks), "of the tree, in a row");
-  line(fmt::format("static constexpr bool held = {}, staged = {}, whole = {}, full = {}, is_short = {};",
-                   schedule_.held > 0, schedule_.staged > 0, schedule_.whole, schedule_.full, schedule_.is_short));
+  line(fmt::format("static constexpr bool held = {}, staged = {}, stores = {}, whole = {}, full = {}, is_short = {};",
+                   schedule_.held > 0, schedule_.staged > 0, in_parts() && any_by_element(true), schedule_.whole,
+                   schedule_.full, schedule_.is_short));
   line(fmt::format("CT_MEMBER {0} length() const {{ return {0}({1}); }}", in_parts() ? "Base" : "Offset",
-                   is_folded() ? product(0, axes_.size()) : fmt::format("p.n{}", axes_.size() - 1)));
+                   product(variant_.parallel.size(), variant_.inner.size())));
   if (is_folded())
     folded_line();
   else
@@ -48,17 +49,21 @@ void Emitter::row_pack_constants() {
     if (is_fetched(a)) (is_held(a) ? held : is_staged_row(a) ? staged : others).push_back(a);
   }
   const auto add = [&](std::string_view type, std::string_view function, const std::vector<std::size_t>& accesses) {
-    if (accesses.empty())
-      line(fmt::format("typedef ct::Nothing {};", type));
+    if (is_folded())
+      folded_inputs(type, function, accesses);
     else
       pack_inputs(type, function, accesses);
   };
-  add("Held", "hold", held);
-  add("Staged", "stage", staged);
-  if (is_folded())
-    folded_inputs(others);
-  else
-    pack_inputs("Inputs", "fetch", others);
+  const auto add_if_any = [&](std::string_view type, std::string_view function,
+                              const std::vector<std::size_t>& accesses) {
+    if (accesses.empty())
+      line(fmt::format("typedef ct::Nothing {};", type));
+    else
+      add(type, function, accesses);
+  };
+  add_if_any("Held", "hold", held);
+  add_if_any("Staged", "stage", staged);
+  add("Inputs", "fetch", others);
 }
 
 void Emitter::emit_row_packs() {
@@ -125,47 +130,72 @@ void Emitter::row_pack_stage(const StageGroup& group, const std::vector<NodeId>&
   line("});");
 }
 
-/// Lines of folded elements are not on memory's lines: each pack has its own address.
+std::string Emitter::offset_along(std::size_t a, const std::vector<std::size_t>& axes) const {
+  std::string sum;
+  for (const std::size_t m : axes) {
+    if (variant_.strides[a][m] == StrideClass::none) continue;
+    sum += fmt::format(" + i{}", m);
+    if (variant_.strides[a][m] == StrideClass::any) sum += fmt::format(" * Base(p.s{}_{})", stride_owner(a), m);
+  }
+  return sum;
+}
+
+std::string Emitter::folded_address(std::size_t a) const {
+  return fmt::format("line.q{}{}", a, offset_along(a, inner_axes()));
+}
+
+/// A line begins with its row; the elements of folded ones are not next to each other in memory.
 void Emitter::folded_line() {
-  std::string pointers;
+  std::vector<std::size_t> rows(variant_.parallel.size());
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  std::string values;
   line("struct Line {");
   block([&] {
     for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
       if (!has_line(a)) continue;
       line(fmt::format("{}{}* q{};", analysis_.accesses[a].written ? "" : "const ", stored_type(dtype_of(a)), a));
-      pointers += fmt::format("p.p{}, ", a);
+      values += fmt::format("p.p{}{}, ", a, offset_along(a, rows));
+    }
+    for (const std::size_t m : rows) {
+      if (!analysis_.explicit_axes[axes_[m]->axes[0]]) continue;
+      line(fmt::format("Base i{};", m));
+      values += fmt::format("i{}, ", m);
     }
     line("Base first;");
   });
   line("};");
-  line(fmt::format("CT_MEMBER Line line(Base, Base first) const {{ return Line{{{}first}}; }}", pointers));
+  line("CT_MEMBER Line line(Base row, Base first) const {");
+  block([&] {
+    line("(void)row;");
+    divide_position("row", rows);
+    line(fmt::format("return Line{{{}first}};", values));
+  });
+  line("}");
 }
 
-void Emitter::folded_inputs(const std::vector<std::size_t>& accesses) {
-  std::vector<std::size_t> axes(axes_.size());
-  std::iota(axes.begin(), axes.end(), std::size_t{0});
-  pack_struct("Inputs", accesses);
-  line("CT_MEMBER Inputs fetch(const Line& line, Offset column, int left) const {");
+void Emitter::folded_position() {
+  // Packs beyond the end are not loaded, and need no address.
+  line(schedule_.whole ? "const Base at = left > 0 ? line.first + Base(column) : Base(0);"
+                       : "const Base at = line.first + Base(column) + Base(e);");
+  divide_position("at", inner_axes());
+  for (const std::size_t m : inner_axes()) line(fmt::format("(void)i{};", m));
+}
+
+void Emitter::folded_inputs(std::string_view type, std::string_view function,
+                            const std::vector<std::size_t>& accesses) {
+  pack_struct(type, accesses);
+  line(fmt::format("CT_MEMBER {} {}(const Line& line, Offset column, int left) const {{", type, function));
   block([&] {
     line("(void)line, (void)column, (void)left;");
-    line("Inputs in;");
+    line(fmt::format("{} in;", type));
     if (!schedule_.whole) {  // a pack may reach over the end of a line
       line("#pragma unroll");
       line("for (int e = 0; e < vector; ++e) {");
       line("  if (e >= left) break;");
     }
-    // Packs beyond the end are not loaded, and need no address.
-    line(schedule_.whole ? "const Base at = left > 0 ? line.first + Base(column) : Base(0);"
-                         : "const Base at = line.first + Base(column) + Base(e);");
-    divide_position("at", axes);
-    for (const std::size_t m : axes) line(fmt::format("(void)i{};", m));
+    folded_position();
     for (const std::size_t a : accesses) {
-      std::string from = fmt::format("line.q{}", a);
-      for (const std::size_t m : axes) {
-        if (variant_.strides[a][m] == StrideClass::none) continue;
-        from += fmt::format(" + i{}", m);
-        if (variant_.strides[a][m] == StrideClass::any) from += fmt::format(" * Base(p.s{}_{})", stride_owner(a), m);
-      }
+      const std::string from = folded_address(a);
       line(schedule_.whole ? fmt::format("in.l{} = {};", a, folded_load(a, from))
                            : fmt::format("in.l{}[e] = {};", a, element_of(from, "0")));
     }

@@ -157,6 +157,7 @@ std::string Emitter::element_of(const std::string& address, const std::string& a
 
 std::string Emitter::address(std::size_t a) {
   const Access& access = analysis_.accesses[a];
+  if (is_folded() && has_line(a)) return element_of(folded_address(a), "0");
   if (is_in_packs() && has_line(a)) {
     const std::string from = pack_address(a), at = fmt::format("i{}", fast_axis());
     switch (along_line(a)) {
@@ -207,10 +208,16 @@ std::string Emitter::operand(NodeId id) const {
   if (op.is(Core::extent)) return fmt::format("p.e{}", body_.attrs(id).integer("k"));
   if (op.is(Core::result)) {
     const std::size_t stage = body_.attrs(id).index("stage");
-    if (const auto found = results_.find(stage); found != results_.end()) return found->second;
-    return fmt::format("r{}{}", stage, kernel_.family == Family::column ? "[t]" : "");
+    const auto found = results_.find(stage);
+    return rounded(id, found != results_.end()
+                           ? found->second
+                           : fmt::format("r{}{}", stage, kernel_.family == Family::column ? "[t]" : ""));
   }
   return names_.at(id);
+}
+
+std::string Emitter::rounded(NodeId id, const std::string& text) const {
+  return rounded_[id] ? fmt::format("ct::round_to<{}>({})", stored_type(body_.type(id).dtype), text) : text;
 }
 
 std::string Emitter::converted(NodeId id, DType to) const {
@@ -229,6 +236,10 @@ std::string Emitter::expression(NodeId id) {
     return fmt::format("start{} {} {}", moved ? " + " + operand(change.offset) : "", change.sign,
                        operand(change.limit));
   }
+  if (op.is(Core::load, Core::load_if) && is_gathered(analysis_.load_access.at(id))) {
+    const std::size_t a = analysis_.load_access.at(id);
+    return as_value(a, fmt::format("g{}[e]", a));
+  }
   if (op.is(Core::load)) {
     const std::size_t a = analysis_.load_access.at(id);
     if (!is_in_packs() || !(is_fetched(a) || is_fixed(a))) return read(a);
@@ -245,7 +256,8 @@ std::string Emitter::expression(NodeId id) {
   }
   if (op.is(Core::cast)) {
     const DType to = body_.type(id).dtype;
-    // A cast to a 16-bit type rounds here, once; other results of 16 bits are rounded when they are stored.
+    if (compute_dtype(to) != to && compute_dtype(body_.type(inputs[0]).dtype) == DType::float32)
+      return fmt::format("ct::round_to<{}>({})", stored_type(to), operand(inputs[0]));
     if (compute_dtype(to) != to)
       return fmt::format("ct::to_float(ct::cast<{}>({}))", stored_type(to), operand(inputs[0]));
     return converted(inputs[0], to);
@@ -308,6 +320,7 @@ std::set<NodeId> Emitter::needed_by(std::vector<NodeId> pending) const {
       if (body_.op(id).is(Core::load_if)) pending.push_back(body_.input(id, 0));
       continue;  // the address needs no index nodes
     }
+    if (body_.op(id).is(Core::load, Core::load_if) && is_gathered(analysis_.load_access.at(id))) continue;
     for (const NodeId input : body_.inputs(id)) pending.push_back(input);
   }
   return needed;
@@ -316,7 +329,7 @@ std::set<NodeId> Emitter::needed_by(std::vector<NodeId> pending) const {
 void Emitter::declare(const std::vector<NodeId>& targets, bool only_point_level) {
   for (const NodeId id : needed_by(targets)) {
     if (only_point_level && (!point_level_[id] || stage_[id] > available_stages_)) continue;
-    const std::string text = expression(id);
+    const std::string text = rounded(id, expression(id));
     const std::string name = fmt::format("v{}", next_value_++);
     const DType dtype = body_.type(id).dtype;
     const bool is_index = dtype == DType::int64 && !analysis_.wraps[id];
@@ -329,7 +342,7 @@ void Emitter::store(std::size_t s) {
   const std::size_t access = analysis_.store_access(s);
   const DType dtype = dtype_of(access);
   std::string value = operand(stored(kernel_.stores[s]));
-  const bool packed = is_in_packs() && has_line(access) && along_line(access) == StrideClass::unit;
+  const bool packed = is_stored_in_packs(access);
   // Packs are rounded when they are complete.
   if (compute_dtype(dtype) != dtype && !packed)
     value = fmt::format("ct::from_float<{}>({})", stored_type(dtype), value);
@@ -368,7 +381,7 @@ bool Emitter::by_element(const kernel::Store& store) const {
 
 void Emitter::stores_and_checks(bool elements) {
   for (std::size_t c = 0; c < kernel_.checks.size(); ++c) {
-    if (by_element(kernel_.checks[c]) == elements) check(c);
+    if (by_element(kernel_.checks[c]) == elements && !checked_.contains(c)) check(c);
   }
   std::vector<NodeId> targets;
   for (std::size_t s = 0; s < kernel_.stores.size(); ++s) {

@@ -63,6 +63,8 @@ class Emitter {
   /// A node as an operand of an expression: its name, or a literal.
   std::string operand(NodeId id) const;
   std::string converted(NodeId id, DType to) const;
+  /// The expression of a node, rounded if the node is (kernel::rounded_where_computed).
+  std::string rounded(NodeId id, const std::string& text) const;
   std::string expression(NodeId id);
 
   // ---- statements ----
@@ -180,10 +182,20 @@ class Emitter {
   /// Declares the indices of a line: `row` is its position, or its index along the tile axis.
   void line_index();
   void pack_use();
+  /// Whether the access reads lines along the fast axis, by positions that are computed once for a pack.
+  bool is_gathered(std::size_t a) const {
+    return is_in_packs() && !variant_.tiled() && variant_.reads_lines(analysis_.accesses[a], a);
+  }
+  /// Declares the packs of these accesses, and makes the checks of their positions.
+  void gathered_packs();
   /// The loop over the elements of a pack that computes and stores them. `elements`: as in stores_and_checks().
   void pack_elements(bool elements);
   /// Whether values of an access are rounded when they are stored: of 16 bits.
   bool is_rounded(std::size_t a) const { return compute_dtype(dtype_of(a)) != dtype_of(a); }
+  /// Whether pack_elements() stores the access's elements as packs.
+  bool is_stored_in_packs(std::size_t a) const {
+    return is_in_packs() && has_line(a) && along_line(a) == StrideClass::unit && (!is_folded() || schedule_.whole);
+  }
   /// The pack that a store of pack_elements() stores: rounded, if it has 16 bits.
   std::string stored_pack(std::size_t a) const;
   // ---- row kernels of a GPU in packs (emit_row_packs.cpp) ----
@@ -191,8 +203,14 @@ class Emitter {
   std::vector<std::vector<NodeId>> kept_by_group(const std::vector<StageGroup>& groups) const;
   void emit_row_packs();
   void emit_parts();
+  /// The offset of an access by its strides along these axes: " + i0 * Base(p.s0_0)"; empty if it has none.
+  std::string offset_along(std::size_t a, const std::vector<std::size_t>& axes) const;
   void folded_line();
-  void folded_inputs(const std::vector<std::size_t>& accesses);
+  /// Declares the indices along the inner axes of a pack, or of its element `e` if packs may reach over a line's end.
+  void folded_position();
+  /// The address of what folded_position() found.
+  std::string folded_address(std::size_t a) const;
+  void folded_inputs(std::string_view type, std::string_view function, const std::vector<std::size_t>& accesses);
   std::string folded_load(std::size_t a, const std::string& from) const;
   void row_pack_constants();
   void row_pack_stage(const StageGroup& group, const std::vector<NodeId>& kept);
@@ -214,8 +232,8 @@ class Emitter {
   /// The same for several points, each of which has its parts.
   bool has_parts_of_points() const { return in_parts() && kernel_.family != Family::split && schedule_.rows == 0; }
   bool is_split_of_packs() const { return kernel_.family == Family::split && is_row_of_packs(); }
-  /// The same with elements on several axes: positions are divided to get their indices.
-  bool is_folded() const { return is_split_of_packs() && axes_.size() > 1; }
+  /// A row, or everything, whose elements are on several axes: positions are divided to get their indices.
+  bool is_folded() const { return is_row_of_packs() && variant_.inner.size() > 1; }
   bool is_column_of_packs() const {
     return target_ == Target::cuda && kernel_.family == Family::column && schedule_.run > 0;
   }
@@ -239,8 +257,6 @@ class Emitter {
   bool is_one_for_pack(std::size_t a) const {
     return along_line(a) == StrideClass::none && (!is_folded() || schedule_.whole);
   }
-  /// Of reductions: whether the access depends on an inner axis.
-  bool moves_inside(std::size_t a) const;
   /// Of column kernels: whether the access is a pack that is the same for all elements of a point.
   bool is_fixed(std::size_t a) const;
   /// The expression that loads a pack, or a value, of an access. The address of a pack; both before `left` elements.
@@ -259,6 +275,7 @@ class Emitter {
   void column_constants();
   void column_value(const StageGroup& group, const std::string& head);
   void column_stages();
+  void column_elements();
   void column_parts();
   // ---- row and column kernels in one launch (emit_inner_outer.cpp) ----
   /// Of the row kernel: the call that adds a pack to the columns.
@@ -309,11 +326,13 @@ class Emitter {
   std::vector<const MergedAxis*> axes_;
   std::vector<bool> point_level_;
   std::vector<std::size_t> stage_ = kernel::stage_of(kernel_);
+  std::vector<bool> rounded_ = kernel::rounded_where_computed(kernel_);
   std::vector<Parameter> parameters_;
   std::map<NodeId, std::string> names_;
   std::map<std::size_t, std::string> results_;  // of stages, in packs
   std::vector<std::size_t> held_, staged_;      // accesses
   std::set<NodeId> switched_;                   // comparisons that are evaluated once for many elements
+  std::set<std::size_t> checked_;               // the checks that are made once for a pack
   std::string struct_, code_, shown_;
   std::size_t indent_ = 0;
   std::size_t next_value_ = 0;

@@ -23,7 +23,10 @@ std::vector<std::size_t> PackedAccesses::packed() const {
   std::vector<std::size_t> packed;
   if (fast_ >= launch_.sizes.size()) return packed;
   for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
-    if (analysis_.accesses[a].affine && launch_.variant.strides[a][fast_] == StrideClass::unit) packed.push_back(a);
+    const Access& access = analysis_.accesses[a];
+    const bool moves =
+        access.affine ? launch_.variant.strides[a][fast_] == StrideClass::unit : launch_.variant.reads_lines(access, a);
+    if (moves) packed.push_back(a);
   }
   return packed;
 }
@@ -39,11 +42,20 @@ std::int64_t PackedAccesses::widest() const {
 }
 
 bool PackedAccesses::is_aligned(std::size_t access, std::int64_t elements) const {
-  if (launch_.offsets[access] % elements != 0) return false;
-  for (std::size_t m = 0; m < launch_.sizes.size(); ++m) {
-    if (m != fast_ && launch_.sizes[m] > 1 && launch_.strides[access][m] % elements != 0) return false;
+  return launch_.offsets[access] % elements == 0 && !unaligned_stride(access, elements);
+}
+
+std::optional<std::int64_t> PackedAccesses::unaligned_stride(std::size_t access, std::int64_t elements) const {
+  const std::vector<std::int64_t>& strides = launch_.strides[access];
+  if (!analysis_.accesses[access].affine) {  // of the dimensions; the last one is that of a line
+    const auto at =
+        std::find_if(strides.begin(), strides.end() - 1, [&](std::int64_t stride) { return stride % elements != 0; });
+    return at == strides.end() - 1 ? std::nullopt : std::optional(*at);
   }
-  return true;
+  for (std::size_t m = 0; m < launch_.sizes.size(); ++m) {
+    if (m != fast_ && launch_.sizes[m] > 1 && strides[m] % elements != 0) return strides[m];
+  }
+  return std::nullopt;
 }
 
 bool PackedAccesses::is_aligned(std::int64_t elements) const {
@@ -60,13 +72,10 @@ std::string PackedAccesses::why_not_aligned(std::size_t access, std::int64_t ele
   if (const std::int64_t rest = launch_.offsets[access] % elements; rest != 0)
     return fmt::format("{} begins {} bytes after a multiple of {}", describe(analysis_, access),
                        (rest < 0 ? rest + elements : rest) * size, elements * size);
-  for (std::size_t m = 0; m < launch_.sizes.size(); ++m) {
-    const std::int64_t stride = launch_.strides[access][m];
-    if (m != fast_ && launch_.sizes[m] > 1 && stride % elements != 0)
-      return fmt::format("lines of {} are {} bytes apart, no multiple of {}", describe(analysis_, access),
-                         stride * size, elements * size);
-  }
-  return {};
+  const auto stride = unaligned_stride(access, elements);
+  if (!stride) return {};
+  return fmt::format("lines of {} are {} bytes apart, no multiple of {}", describe(analysis_, access), *stride * size,
+                     elements * size);
 }
 
 std::string PackedAccesses::why_not_aligned(std::int64_t elements) const {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,9 @@ class PackedAccesses {
   std::string alignment_reason(bool aligned, const Machine& machine, std::int64_t elements) const;
 
  private:
+  /// A distance between lines that is no multiple of so many elements.
+  std::optional<std::int64_t> unaligned_stride(std::size_t access, std::int64_t elements) const;
+
   const Analysis& analysis_;
   const Launch& launch_;
   std::size_t fast_;

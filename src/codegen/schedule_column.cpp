@@ -40,7 +40,8 @@ class ColumnFit {
         machine_(machine),
         fast_(launch.variant.parallel.size() - 1),
         packed_(analysis, launch, fast_),
-        splits_(only_points_use_reductions(analysis)),
+        splits_(only_points_use_reductions(analysis) &&
+                (!analysis.stores_elements() || chunks() > machine.threads / ct::lanes)),
         // Each group of reductions has the states of a block, and those of parts as many again.
         state_bytes_((splits_ ? 2 : 1) * state_bytes_of_groups(analysis)),
         candidates_(machine) {}
@@ -151,26 +152,17 @@ class ColumnFit {
   void measure() {
     for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
       const Access& access = analysis_.accesses[a];
-      if (access.written || !access.affine || !moves_down(a)) continue;
+      if (access.written || !access.affine || !launch_.variant.moves_inside(a)) continue;
       in_bytes_ += packed_.item_size(a) *
                    (launch_.variant.strides[a][fast_] == StrideClass::none ? 1 : std::int64_t{schedule_.vector});
     }
     const kernel::Kernel& kernel = analysis_.kernel;
     groups_ = std::ssize(kernel::stage_groups(kernel));
-    const bool by_element = std::ranges::any_of(
-        kernel.stores, [&](const kernel::Store& store) { return bool{analysis_.inner[store.value]}; });
-    passes_ = groups_ + (by_element ? 1 : 0);
+    passes_ = groups_ + (analysis_.stores_elements() ? 1 : 0);
     bytes_ = bytes_of_operands(analysis_, launch_);
     instructions_ = instructions_of_element(analysis_) * static_cast<double>(point_count(launch_)) *
                     static_cast<double>(inner_length(launch_));
   }
-  /// Whether the access differs from element to element of a column.
-  bool moves_down(std::size_t a) const {
-    const auto& strides = launch_.variant.strides[a];
-    return std::any_of(strides.begin() + static_cast<std::ptrdiff_t>(fast_) + 1, strides.end(),
-                       [](StrideClass stride) { return stride != StrideClass::none; });
-  }
-
   LaunchWork work() const {
     const std::int64_t below = schedule_.threads / schedule_.across, run = schedule_.run;
     const std::int64_t parts = reduction_parts(launch_, schedule_);
@@ -245,6 +237,8 @@ class ColumnFit {
   const Machine& machine_;
   std::size_t fast_;
   PackedAccesses packed_;
+  // Whether columns may be cut into parts. Where results of elements are stored, not if a line of a block's threads has
+  // them all: more blocks are then those of fewer columns, whose threads share the elements.
   bool splits_;
   std::int64_t state_bytes_;                // for each thread and point of its pack
   std::int64_t in_bytes_ = 0;               // of the operands of a thread's pack

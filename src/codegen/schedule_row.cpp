@@ -42,8 +42,7 @@ struct Team {
 /// Whether packs of the access are loaded along the row (Emitter::is_fetched).
 bool is_loaded_in_packs(const Analysis& analysis, const Variant& variant, std::size_t a) {
   const Access& access = analysis.accesses[a];
-  return !access.written && access.affine && !analysis.is_conditional(a) &&
-         variant.strides[a][variant.parallel.size()] != StrideClass::none;
+  return !access.written && access.affine && !analysis.is_conditional(a) && variant.moves_inside(a);
 }
 
 /// A row kernel with numbers.
@@ -55,16 +54,16 @@ class RowFit {
         launch_(launch),
         machine_(machine),
         inner_(launch.sizes.size() - 1),
-        length_(launch.sizes.back()),
+        length_(inner_length(launch)),
         packed_(analysis, launch, inner_),
         candidates_(machine) {
-    if (launch.variant.inner.size() == 1) again_ = operands_to_hold(analysis, launch.variant);
+    if (!launch.variant.inner.empty()) again_ = operands_to_hold(analysis, launch.variant);
   }
 
   void run(const Overrides& wanted) {
-    if (launch_.variant.inner.size() != 1) return;
-    schedule_.vector = machine_.aligned && packed_.is_aligned_in_packs(pack) ? pack : 1;
-    schedule_.whole = length_ % pack == 0;
+    if (!has_packs()) return;
+    schedule_.vector = lines_are_packs() && machine_.aligned && packed_.is_aligned_in_packs(pack) ? pack : 1;
+    schedule_.whole = lines_are_packs() && length_ % pack == 0;
     schedule_.is_short = is_short_row(analysis_);
     measure_passes();
     Schedule in_parts = schedule_;
@@ -76,7 +75,7 @@ class RowFit {
     }
     if (candidates_.empty()) return;  // a warp for each row
     schedule_ = candidates_.best();
-    schedule_.index = choose_index_width(analysis_, launch_, inner_, columns());
+    schedule_.index = index_width(nullptr);
   }
 
   /// Adds the candidates in which a row is the work of one block at most.
@@ -97,8 +96,10 @@ class RowFit {
   void explain(Reasons& why) const {
     if (schedule_.packs == 0) {
       why.push_back(
-          launch_.variant.inner.size() != 1
-              ? "no packs: the elements of a row are on several axes, or there are none"
+          launch_.variant.inner.empty() ? "no packs: rows have one element"
+          : !has_packs()
+              ? "no packs: the elements of a row are on several axes, and more than addresses depends on their "
+                "positions"
               : fmt::format("no packs: the states of rows of {} elements do not fit into shared memory", length_));
       return;
     }
@@ -117,15 +118,27 @@ class RowFit {
                                 base::ceil_div(length_, pack), pack, candidates_.comparison(numbers)));
       why.push_back(why_held());
     }
-    why.push_back(packed_.alignment_reason(schedule_.vector > 1, machine_, pack));
+    why.push_back(lines_are_packs() ? packed_.alignment_reason(schedule_.vector > 1, machine_, pack)
+                                    : why_no_packs_of_line(launch_));
     if (schedule_.full)
       why.push_back(fmt::format("full: {} elements are whole packs for all threads", length_));
     else if (schedule_.whole)
-      why.push_back(fmt::format("whole: {} is a multiple of {}", length_, pack));
-    choose_index_width(analysis_, launch_, inner_, columns(), &why);
+      why.push_back(fmt::format("whole: {} is a multiple of {}", launch_.sizes.back(), pack));
+    index_width(&why);
   }
 
  private:
+  bool is_folded() const { return launch_.variant.inner.size() > 1; }
+  bool has_packs() const {
+    if (!is_folded()) return !launch_.variant.inner.empty();
+    return !machine_.whole_warps && can_fold(analysis_, launch_);
+  }
+  /// The packs of a line on several axes must end with it, for one division to find them.
+  bool lines_are_packs() const { return !is_folded() || launch_.sizes.back() % pack == 0; }
+  IndexWidth index_width(Reasons* why) const {
+    return is_folded() ? folded_index(analysis_, launch_, columns(), why)
+                       : choose_index_width(analysis_, launch_, inner_, columns(), why);
+  }
   std::int64_t columns() const { return schedule_.part > 0 ? schedule_.part : reach_of_row(schedule_, length_); }
   bool fits_block() const { return length_ <= most_blocks * ct::block_elements && state_bytes() <= most_state_bytes; }
 
@@ -190,9 +203,7 @@ class RowFit {
     const kernel::Kernel& kernel = analysis_.kernel;
     groups_ = std::ssize(kernel::stage_groups(kernel));
     state_bytes_ = state_bytes_of_groups(analysis_);
-    const bool by_element = std::ranges::any_of(
-        kernel.stores, [&](const kernel::Store& store) { return bool{analysis_.inner[store.value]}; });
-    passes_ = groups_ + (by_element ? 1 : 0);
+    passes_ = groups_ + (analysis_.stores_elements() ? 1 : 0);
     for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
       if (is_loaded_in_packs(analysis_, launch_.variant, a)) loaded_bytes_ += pack * packed_.item_size(a);
     }
@@ -327,8 +338,8 @@ class RowFit {
 
 }  // namespace
 
-std::int64_t packs_at_once(std::int64_t in_bytes, bool holds, std::int64_t of_block) {
-  const std::int64_t room = (holds ? 64 : 128) / std::max<std::int64_t>(1, in_bytes);
+std::int64_t packs_at_once(std::int64_t in_bytes, bool needs_room, std::int64_t of_block) {
+  const std::int64_t room = (needs_room ? 64 : 128) / std::max<std::int64_t>(1, in_bytes);
   return room >= of_block ? of_block : room >= 4 ? 4 : room >= 2 ? 2 : 1;
 }
 

@@ -14,8 +14,9 @@ void fit_row(Schedule& schedule, const Analysis& analysis, const Launch& launch,
              const Overrides& wanted, Reasons* why);
 
 /// How many packs of all operands that are not held a thread loads at once, as PackTeam::at_once (row_packs.cuh);
-/// `in_bytes`: of one of each. `of_block`: packs of a thread in a block of the tree.
-std::int64_t packs_at_once(std::int64_t in_bytes, bool holds, std::int64_t of_block);
+/// `in_bytes`: of one of each. `needs_room`: others are held, or results of elements are stored while they are reduced.
+/// `of_block`: packs of a thread in a block of the tree.
+std::int64_t packs_at_once(std::int64_t in_bytes, bool needs_room, std::int64_t of_block);
 
 /// How many elements from the begin of a row its threads may address: whole packs of all threads, also beyond the end.
 std::int64_t reach_of_row(const Schedule& schedule, std::int64_t length);

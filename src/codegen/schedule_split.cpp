@@ -25,33 +25,6 @@ constexpr std::int64_t parts_of_processor = 8;
 // For the states of the blocks of a part.
 constexpr std::int64_t most_shared_bytes = 16 * 1024;
 
-bool moves(const Launch& launch, std::size_t a) {
-  return std::ranges::any_of(launch.variant.strides[a], [](StrideClass s) { return s != StrideClass::none; });
-}
-
-/// Whether positions of elements are needed for their addresses alone, so that they may be on several axes.
-bool can_fold(const Analysis& analysis, const Launch& launch) {
-  for (std::size_t a = 0; a < analysis.accesses.size(); ++a) {
-    if (!analysis.accesses[a].affine ||
-        (moves(launch, a) && (analysis.accesses[a].written || analysis.is_conditional(a))))
-      return false;
-  }
-  const kernel::Kernel& kernel = analysis.kernel;
-  return std::ranges::none_of(analysis.explicit_axes, std::identity{}) &&
-         std::ranges::none_of(kernel.checks, [&](const kernel::Check& check) {
-           return analysis.inner[check.condition] || analysis.inner[check.value];
-         });
-}
-
-/// Positions have no lines, so that 64 bits for the first element of a block and 32 from there are no help.
-IndexWidth folded_index(const Analysis& analysis, const Launch& launch, std::int64_t part, Reasons* why) {
-  const IndexWidth width = choose_index_width(analysis, launch, launch.sizes.size() - 1, pack, why);
-  const bool fits = inner_length(launch) <= std::numeric_limits<std::int32_t>::max() - part;
-  if (width == IndexWidth::narrow && fits) return width;
-  if (why != nullptr) why->back() = "index=wide: positions of elements, or offsets, reach 2^31";
-  return IndexWidth::wide;
-}
-
 /// The work of a launch with parts of that many blocks of the tree.
 LaunchWork work_of(const Analysis& analysis, const Launch& launch, std::int64_t of_part, int threads) {
   const std::int64_t states = state_bytes_of_groups(analysis), length = inner_length(launch),
@@ -59,12 +32,15 @@ LaunchWork work_of(const Analysis& analysis, const Launch& launch, std::int64_t 
   const std::int64_t blocks = base::ceil_div(length, ct::block_elements);
   const std::int64_t parts = base::ceil_div(blocks, of_part);
   std::int64_t in_bytes = 0;
+  bool stores = false;
   for (std::size_t a = 0; a < analysis.accesses.size(); ++a) {
-    if (analysis.accesses[a].affine && moves(launch, a))
-      in_bytes += pack * static_cast<std::int64_t>(size_of(analysis.operand_of(a).dtype));
+    const Access& access = analysis.accesses[a];
+    if (!access.affine || !launch.variant.moves_inside(a)) continue;
+    stores = stores || access.written;
+    if (!access.written) in_bytes += pack * static_cast<std::int64_t>(size_of(analysis.operand_of(a).dtype));
   }
   constexpr std::int64_t packs_of_block = ct::block_elements / (ct::lanes * pack);
-  const std::int64_t at_once = packs_at_once(in_bytes, false, packs_of_block);
+  const std::int64_t at_once = packs_at_once(in_bytes, stores, packs_of_block);
   LaunchWork work;
   work.bytes = bytes_of_operands(analysis, launch) + 2 * static_cast<double>(lines * parts * states);
   work.instructions = instructions_of_element(analysis) * static_cast<double>(length) * static_cast<double>(lines);
@@ -79,6 +55,35 @@ LaunchWork work_of(const Analysis& analysis, const Launch& launch, std::int64_t 
 }
 
 }  // namespace
+
+bool can_fold(const Analysis& analysis, const Launch& launch) {
+  for (std::size_t a = 0; a < analysis.accesses.size(); ++a) {
+    const Access& access = analysis.accesses[a];
+    if (!access.affine) return false;
+    if (!launch.variant.moves_inside(a)) continue;
+    const bool is_scattered = access.written && launch.variant.strides[a].back() != StrideClass::unit;
+    if (is_scattered || analysis.is_conditional(a)) return false;
+  }
+  const kernel::Kernel& kernel = analysis.kernel;
+  for (std::size_t k = 0; k < kernel.axes.size(); ++k) {
+    if (kernel.axes[k].inner && analysis.explicit_axes[k]) return false;
+  }
+  return std::ranges::none_of(kernel.checks, [&](const kernel::Check& check) {
+    return analysis.inner[check.condition] || analysis.inner[check.value];
+  });
+}
+
+std::string why_no_packs_of_line(const Launch& launch) {
+  return fmt::format("not aligned: lines of {} elements are no whole packs", launch.sizes.back());
+}
+
+IndexWidth folded_index(const Analysis& analysis, const Launch& launch, std::int64_t reach, Reasons* why) {
+  const IndexWidth width = choose_index_width(analysis, launch, launch.sizes.size() - 1, pack, why);
+  const bool fits = inner_length(launch) <= std::numeric_limits<std::int32_t>::max() - reach;
+  if (width == IndexWidth::narrow && fits) return width;
+  if (why != nullptr) why->back() = "index=wide: positions of elements, or offsets, reach 2^31";
+  return IndexWidth::wide;
+}
 
 std::int64_t least_part(const Schedule& schedule) { return schedule.threads / ct::lanes * ct::block_elements; }
 
@@ -137,8 +142,7 @@ void fit_split(Schedule& schedule, const Analysis& analysis, const Launch& launc
                              base::counted(reduction_parts(launch, schedule), "part"), least_part(schedule),
                              machine.multiprocessors,
                              candidates.comparison([](const Schedule& s) { return fmt::format("part={}", s.part); })));
-  why->push_back(in_packs ? packed.alignment_reason(schedule.vector > 1, machine, pack)
-                          : fmt::format("not aligned: lines of {} elements are no whole packs", launch.sizes.back()));
+  why->push_back(in_packs ? packed.alignment_reason(schedule.vector > 1, machine, pack) : why_no_packs_of_line(launch));
   if (schedule.full)
     why->push_back(fmt::format("full: {} is a multiple of {}", length, ct::block_elements));
   else if (schedule.whole)

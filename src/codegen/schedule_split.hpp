@@ -11,6 +11,15 @@ namespace croton::codegen {
 void fit_split(Schedule& schedule, const Analysis& analysis, const Launch& launch, const Machine& machine,
                Reasons* why = nullptr);
 
+/// Whether positions of elements are needed for their addresses alone, so that those of a row, or of everything, may be
+/// on several axes. Stores along these axes are packs of the last one.
+bool can_fold(const Analysis& analysis, const Launch& launch);
+/// The reason if such lines of the last axis are no whole packs.
+std::string why_no_packs_of_line(const Launch& launch);
+/// The width of indices if they are: positions have no lines, so that 64 bits for the first element of a block and 32
+/// from there are no help. `reach`: the elements that a block may address from its first one on.
+IndexWidth folded_index(const Analysis& analysis, const Launch& launch, std::int64_t reach, Reasons* why = nullptr);
+
 /// Adds the schedules that cut each row of a launch, or everything, into parts of whole subtrees of the tree: those
 /// that give each multiprocessor several blocks first, then longer and shorter ones. The threads are a power of two.
 void add_parts(Candidates& candidates, Schedule schedule, const Analysis& analysis, const Launch& launch,

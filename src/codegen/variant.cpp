@@ -116,6 +116,8 @@ class Specialiser {
     auto& numbers = launch_.strides.emplace_back();
     if (!access.affine) {
       numbers = operands_[access.operand].strides;
+      const bool along_fast = access.line_axis && all_[fast.front()]->axes == std::vector{*access.line_axis};
+      if (along_fast && numbers.back() == 1) classes.push_back(StrideClass::unit);
       return;
     }
     for (std::size_t m = 0; m < all_.size(); ++m) {

@@ -6,6 +6,7 @@
 
 #include "codegen/analysis.hpp"
 
+#include <algorithm>
 #include <compare>
 #include <optional>
 #include <string>
@@ -22,7 +23,15 @@ struct MergedAxis {
 
 struct Variant {
   std::vector<MergedAxis> parallel, inner;
-  std::vector<std::vector<StrideClass>> strides;  // [access][merged axis, parallel ones first]; empty if not affine
+  /// [access][merged axis, parallel ones first]. Of an access that is not affine: one `unit` if it reads lines along
+  /// the fast axis (Access::line_axis) whose elements are neighbours in memory, else nothing.
+  std::vector<std::vector<StrideClass>> strides;
+  /// Whether an affine access depends on an inner axis.
+  bool moves_inside(std::size_t a) const {
+    return std::any_of(strides[a].begin() + static_cast<std::ptrdiff_t>(parallel.size()), strides[a].end(),
+                       [](StrideClass stride) { return stride != StrideClass::none; });
+  }
+  bool reads_lines(const Access& access, std::size_t a) const { return !access.affine && !strides[a].empty(); }
   /// Of pointwise kernels: the merged axis along which some reads have stride 1, while along the fast axis each read
   /// touches another line of memory. These reads are staged: a tile over both axes is copied along this axis before it
   /// is used.

@@ -157,6 +157,7 @@ struct MapInfo {
   bool foldable = true;                  // constants may be folded by the reference
   std::string_view wrapping = "";  // used instead of `code` for integers that wrap, if C++'s operators may overflow
   Exact exact = nullptr;           // whether an int64 result does not overflow; null: it never does
+  bool chooses = false;            // the result for floats is an operand, its negation, or an integer next to it
 
   /// The types for operands of these dtypes; TypeError if they are not accepted.
   Types types(std::span<const DType> inputs) const;

@@ -26,8 +26,6 @@ class Guard {
 
   NodeId passes(Arena& body, NodeId value) const {
     const DType dtype = body.type(value).dtype;
-    // Values of 16 bits are rounded when they are stored, and may become infinite only then.
-    if (compute_dtype(dtype) != dtype) value = body.make(Core::cast, {value}, {{"dtype", dtype}});
     if (big_) {
       const NodeId small = body.make(Core::le, {body.make(Core::abs, {value}), limit(body, dtype)});  // false for nan
       return nan_ ? small : body.make(Core::or_, {small, body.make(Core::isnan, {value})});

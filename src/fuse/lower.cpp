@@ -225,8 +225,10 @@ class Lowering {
     const std::int64_t count = std::max<std::int64_t>(unrolled_count(arena_, node), 1);
     if (count == 1 && info.yields_index) return body().integer(0);
     NodeId total = expr::no_node, position = body().integer(0);
+    // Floats of 16 bits accumulate in float32, as those of a stage do.
+    const DType dtype = arena_.type(input).dtype, wide = compute_dtype(dtype);
     for (std::int64_t k = 0; k < count; ++k) {
-      const NodeId value = element(input, index_of_element(input, axes, at, k));
+      const NodeId value = body().cast(element(input, index_of_element(input, axes, at, k)), wide);
       if (k == 0) {
         total = value;
       } else if (info.yields_index) {
@@ -244,7 +246,7 @@ class Lowering {
         total = combined(info, total, value);
       }
     }
-    return info.yields_index ? position : total;
+    return info.yields_index ? position : body().cast(total, dtype);
   }
 
   /// The index in the input of element k, in C order, of those that the reduction at `at` combines.

@@ -25,10 +25,4 @@ std::int64_t unrolled_count(const expr::Arena& arena, NodeId node);
 /// needs no inputs.
 std::span<const NodeId> value_inputs(const expr::Arena& arena, NodeId node);
 
-/// Whether its elements are rounded when they are stored, because kernels compute with float32: of float16 and
-/// bfloat16.
-inline bool is_rounded(const expr::Arena& arena, NodeId node) {
-  return arena.type(node).dtype == DType::float16 || arena.type(node).dtype == DType::bfloat16;
-}
-
 }  // namespace croton::fuse

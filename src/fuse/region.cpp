@@ -249,10 +249,7 @@ class RegionFinder {
   bool may_rise(const Candidate& c, RegionId r, int level) const {
     const Region& region = result_.regions[r];
     const bool element_wise = c.reduces || c.space == region.space;
-    // Values of 16 bits are rounded when they are stored: those that were read back would have other bits.
-    const bool rounds = is_rounded(arena_, c.node) ||
-                        std::ranges::any_of(region.members, [&](NodeId m) { return is_rounded(arena_, m); });
-    return element_wise && !rounds && level < lowest_reader_[r] && !sending_regions_.contains(r);
+    return element_wise && level < lowest_reader_[r] && !sending_regions_.contains(r);
   }
   void raise(RegionId r, int level) {
     result_.regions[r].level = level;
@@ -275,9 +272,7 @@ class RegionFinder {
     const auto axes = fit(c, region);
     if (!axes) return false;
     const bool element_wise = c.reduces || c.space == region.space, whole = reduces_all(region);
-    // Rounded values have kernels of their own nowhere, or everywhere, as they are rounded when they are stored.
-    const bool is_apart = base::DeviceName::of_place(region.place).is_gpu() && !is_rounded(arena_, c.node) &&
-                          std::ranges::none_of(region.members, [&](NodeId m) { return is_rounded(arena_, m); });
+    const bool is_apart = base::DeviceName::of_place(region.place).is_gpu();
     for (const Source& source : sources) {
       const RegionId from = result_.region_of[source.node];
       if (from != r) {

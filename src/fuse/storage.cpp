@@ -150,7 +150,7 @@ class StorageFinder {
   /// own, and costs the readers of the array no more than a scalar argument.
   bool is_stored_scalar(NodeId reader, NodeId scalar, int cost) const {
     return cost > cheap_cost && arena_.op(reader).kind == Kind::Map && arena_.type(scalar).rank() == 0 &&
-           arena_.type(reader).rank() > 0 && !is_rounded(arena_, reader);
+           arena_.type(reader).rank() > 0;
   }
 
   /// A map whose only reader is a Window with one reader is computed where the windows are read: one element of one

@@ -80,6 +80,29 @@ std::vector<std::size_t> stage_of(const Kernel& kernel) {
   return stage;
 }
 
+std::vector<bool> rounded_where_computed(const Kernel& kernel) {
+  const expr::Arena& body = kernel.body;
+  std::vector<bool> read(body.size(), false), rounded(body.size(), false);
+  for (NodeId id = 0; id < body.size(); ++id) {
+    for (const NodeId input : body.inputs(id)) read[input] = true;
+  }
+  for (const Stage& stage : kernel.stages) read[stage.value] = true;
+  for (const Check& check : kernel.checks) read[check.condition] = read[check.value] = true;
+  const auto computes = [&](NodeId id) {
+    const expr::Op& op = body.op(id);
+    if (op.is(Core::result)) {
+      const std::string_view combiner = kernel.stages[body.attrs(id).index("stage")].op->reduce->combiner;
+      return combiner != "Max" && combiner != "Min";
+    }
+    return op.map != nullptr && !op.map->chooses && !op.is(Core::cast);
+  };
+  for (NodeId id = 0; id < body.size(); ++id) {
+    const DType dtype = body.type(id).dtype;
+    rounded[id] = compute_dtype(dtype) != dtype && read[id] && computes(id);
+  }
+  return rounded;
+}
+
 namespace {
 
 /// The promise that node `id` of the body breaks, or an empty text.

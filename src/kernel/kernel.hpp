@@ -84,6 +84,10 @@ struct Kernel {
 std::vector<bool> depends_on_inner(const Kernel& kernel);
 /// For each node, the number of stages that must run before it.
 std::vector<std::size_t> stage_of(const Kernel& kernel);
+/// For each node: whether it is a float of 16 bits that is rounded where it is computed. Kernels compute such floats in
+/// float32, and each op's result is rounded, as if it were stored and read back: results do not depend on what shares a
+/// kernel. A store rounds anyway, so what only stores read is not in it, nor are casts, which round by themselves.
+std::vector<bool> rounded_where_computed(const Kernel& kernel);
 /// Neighbouring stages of which none depends on another one: they can be reduced in one pass over the elements.
 struct StageGroup {
   std::size_t begin = 0, end = 0;

@@ -161,8 +161,7 @@ std::optional<std::size_t> bytes_of(const std::vector<Variable>& values) {
   return bytes;
 }
 
-/// The values, with floats of 16 bits as float32. A kernel computes with more bits than it stores, so a 16-bit value
-/// that is read from memory may differ from the value in the kernel that computed it.
+/// The values, with floats of 16 bits as float32, so that their sum is rounded once.
 std::vector<std::vector<Variable>> widened(const std::vector<std::vector<Variable>>& by_shard, const Shards& shards) {
   if (shards.count() == 1) return by_shard;
   std::vector<std::vector<Variable>> all = by_shard;

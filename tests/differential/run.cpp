@@ -92,16 +92,8 @@ bool has_product(const std::vector<Variable>& roots) {
   });
 }
 
-/// Values sent between devices are stored, and 16-bit numbers are rounded when they are stored.
-bool sends_halves(const Prepared& p) {
-  return std::ranges::any_of(ct::builder::topological_order(p.roots), [](const ct::builder::Node* node) {
-    return node->op->kind == ct::expr::Kind::Transfer && ct::size_of(node->type.dtype) == 2 &&
-           ct::is_float(node->type.dtype);
-  });
-}
-
 std::optional<Failure> compare_bits(const Prepared& p, const Setting& setting, const Results& a, const Results& b) {
-  if (has_product(p.roots) || sends_halves(p)) return std::nullopt;
+  if (has_product(p.roots)) return std::nullopt;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (!same_bits(a[i], b[i]))
       return Failure{p.test, setting, Fault::bits, "the simulator's bits are not the CPU's", static_cast<int>(i), 0};

@@ -45,6 +45,25 @@ void add_layer_norms(std::vector<NamedGraph>& graphs) {
                     3 * float_bytes * (rows + 1) * columns});
 }
 
+/// Reductions over the batch and the places of maps: the elements of a channel are on two axes.
+void add_channels(std::vector<NamedGraph>& graphs) {
+  constexpr std::int64_t batch = 128, channels = 64, side = 56, elements = batch * channels * side * side;
+  const Sizes shape{batch, channels, side, side};
+  const std::vector<int> axes{0, 2, 3};
+  const Variable maps = tensor4("maps"), dy = tensor4("dy");
+  graphs.push_back({"channel mean",
+                    "mean and variance of each channel of 128 x 64 x 56 x 56",
+                    function({maps}, {mean(maps, axes), var(maps, axes)}),
+                    {shape},
+                    float_bytes * elements});
+  const Variable kept = switch_(maps > 0, dy, 0 * dy);
+  graphs.push_back({"channel bias gradient",
+                    "dy where maps > 0, and its sum for each channel",
+                    function({maps, dy}, {kept, sum(kept, axes)}),
+                    {shape, shape},
+                    3 * float_bytes * elements});
+}
+
 }  // namespace
 
 void add_reduction_graphs(std::vector<NamedGraph>& graphs) {
@@ -77,6 +96,7 @@ void add_reduction_graphs(std::vector<NamedGraph>& graphs) {
                     function({h}, {mean(h, 0), var(h, 0)}),
                     {{batch, units}},
                     float_bytes * batch * units});
+  add_channels(graphs);
 }
 
 }  // namespace croton::kernel_table

@@ -165,8 +165,9 @@ std::vector<Program> in_place_programs() {
 std::vector<Program> in_place_warp_programs() {
   const auto t = ct::tensor3("t");
   auto v = ct::shared(numbers({70}));
-  // Two inner axes that cannot be merged.
-  const auto turned = ct::transpose(t, {0, 2, 1}) * ct::expand_dims(ct::expand_dims(v, 1), 2);
+  // Two inner axes that cannot be merged, with a value that depends on the position, so that there are no packs.
+  const auto turned = ct::transpose(t, {0, 2, 1}) * ct::expand_dims(ct::expand_dims(v, 1), 2) +
+                      ct::cast(ct::arange(t.shape(1)), DType::float32);
   const ct::Function step = ct::function({t}, ct::OutputList{std::vector<ct::Out>{}},
                                          {.updates = {{v, ct::sum(ct::tanh(turned), std::vector<int>{1, 2})}}});
   return {[=]() mutable {

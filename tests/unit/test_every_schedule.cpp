@@ -86,7 +86,9 @@ std::string run(const Graph& graph, bool aligned, const std::string& flags, cons
     CHECK(results[i].same_bits(expected[i]));
   }
   std::string schedule;
-  for (const ct::KernelInfo& kernel : f.kernels("cuda")) {
+  std::vector<ct::Sizes> shapes;
+  for (const Array& input : graph.inputs) shapes.push_back(input.shape());
+  for (const ct::KernelInfo& kernel : f.kernels("cuda", {.shapes = shapes})) {
     if (kernel.source.find("ct::" + graph.family) != std::string::npos) schedule += kernel.schedule + "; ";
   }
   CHECK(schedule != "");
@@ -141,6 +143,31 @@ TEST_CASE("pointwise kernels have the same bits under every schedule") {
       {"lines and columns", "pointwise(", 4, {floats({37, 49})}, first_of_lines},
       {"strides", "pointwise(", 4, {halves({21, 69})}, strided},
       {"tiles", "pointwise_tiles(", 5, {floats({71, 98})}, transposed},
+  });
+}
+
+TEST_CASE("rows that are gathered have the same bits under every schedule") {
+  const auto positions = [](const ct::Sizes& shape, std::int64_t rows) {
+    Array at = Array::empty(DType::int64, shape);
+    for (std::int64_t i = 0; i < at.size(); ++i)
+      at.data<std::int64_t>()[static_cast<std::size_t>(i)] = i * 7 % (2 * rows) - rows;
+    return at;
+  };
+  const auto rows = [](const Variables& in) {
+    return Variables{ct::take(in[0], in[1], 0), ct::exp(ct::take(in[0], in[1], 0)) + in[2]};
+  };
+  const auto of_three_axes = [](const Variables& in) { return Variables{in[0].at({in[1], in[2]}) * 2.f}; };
+  const auto clipped = [](const Variables& in) { return Variables{ct::take(in[0], in[1], 0, ct::IndexMode::clip)}; };
+  check({
+      {"whole packs", "pointwise(", 4, {floats({19, 36}), positions({23}, 19), floats({36}, 4)}, rows},
+      {"not whole packs", "pointwise(", 4, {halves({19, 37}), positions({23}, 19), halves({37}, 4)}, rows},
+      {"wide rows", "pointwise(", 4, {bytes({5, 700}), positions({9}, 5), bytes({700}, 4)}, rows},
+      {"rows of two axes",
+       "pointwise(",
+       3,
+       {floats({5, 7, 36}), positions({23}, 5), positions({23}, 7)},
+       of_three_axes},
+      {"clipped", "pointwise(", 4, {floats({19, 36}), positions({23}, 30)}, clipped},
   });
 }
 
@@ -201,11 +228,46 @@ TEST_CASE("row kernels have the same bits under every schedule") {
   });
 }
 
+TEST_CASE("row kernels with elements on several axes have the same bits under every schedule") {
+  const std::vector<int> axes{0, 2};
+  const auto per_channel = [](const Variable& x) {
+    return ct::dimshuffle(x, {ct::broadcast_axis, 0, ct::broadcast_axis});
+  };
+  const auto reductions = [axes](const Variables& in) {
+    return Variables{ct::sum(in[0], axes), ct::max(in[0] * in[0], axes), ct::any(in[0] > 1, axes)};
+  };
+  const auto normalised = [axes, per_channel](const Variables& in) {
+    const Variable centred = in[0] - per_channel(ct::mean(in[0], axes));
+    return Variables{centred / per_channel(ct::sqrt(ct::mean(centred * centred, axes)))};
+  };
+  const auto of_two = [axes, per_channel](const Variables& in) {
+    const Variable kept = ct::where(in[1] > 0, in[0], 0.f);
+    return Variables{kept, ct::sum(kept, axes), in[0] * per_channel(ct::min(in[1], axes))};
+  };
+  const auto pairs = [](const Variables& in) {
+    return Variables{ct::sum(in[0], std::vector<int>{1, 3}), ct::max(in[0], std::vector<int>{1, 3})};
+  };
+  check({
+      {"whole packs", "row_packs(", 4, {floats({9, 5, 36})}, reductions},
+      {"not whole packs", "row_packs(", 4, {floats({6, 5, 23})}, reductions},
+      {"normalised", "row_packs(", 4, {floats({9, 3, 32})}, normalised},
+      {"normalised, several warps", "row_packs(", 1, {floats({5, 3, 404})}, normalised},
+      {"two operands", "row_packs(", 4, {floats({9, 3, 20}), floats({9, 3, 20}, 4)}, of_two},
+      {"two operands, several warps", "row_packs(", 1, {floats({5, 3, 301}), floats({5, 3, 301}, 4)}, of_two},
+      {"halves", "row_packs(", 4, {halves({9, 4, 41})}, reductions},
+      {"rows on two axes", "row_packs(", 4, {floats({3, 5, 4, 12})}, pairs},
+  });
+}
+
 TEST_CASE("column kernels have the same bits under every schedule") {
   const auto reductions = [](const Variables& in) {
     return Variables{ct::sum(in[0], 0), ct::argmax(in[0], 0), ct::min(in[0], 0)};
   };
   const auto elements = [](const Variables& in) { return Variables{in[0] - ct::max(in[0], 0)}; };
+  const auto independent = [](const Variables& in) {
+    const Variable kept = ct::where(in[0] > 0, in[0], 0.f);
+    return Variables{kept, ct::sum(kept, 0), ct::max(in[0], 0)};
+  };
   // Where the states of a block need too much shared memory, the template is that of a thread for each point.
   check({
       {"short", "column", 4, {floats({21, 46})}, reductions},
@@ -213,6 +275,7 @@ TEST_CASE("column kernels have the same bits under every schedule") {
       {"halves", "column", 4, {halves({70, 35})}, reductions},
       {"bytes", "column", 4, {bytes({70, 35})}, reductions},
       {"with results of elements", "column", 4, {floats({70, 35})}, elements},
+      {"with results of elements, in parts", "column", 4, {floats({900, 12})}, independent},
   });
 }
 

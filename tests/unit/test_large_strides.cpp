@@ -520,10 +520,10 @@ TEST_CASE("row kernels reach elements beyond 2^31") {
       {"several warps, not held", {wide_rows(2100)}, "warps=4 packs=8 held=0 aligned whole index=based"},
       {"a large stride in rows", {across_strides("row [i0: e0, i1: e1 inner]")}, "held=0 aligned index=wide"},
       {"rows at positions", {rows_at_positions()}, "index=narrow"},
-      {"on two axes, near each other", {rows_of_boxes(720)}, "blocks=8 index=narrow"},
-      {"on two axes, near each other, wide", {rows_of_boxes(720)}, "blocks=8 index=wide", "index=64"},
-      {"on two axes, just below", {rows_of_boxes(((std::int64_t{1} << 31) - 67000) / 30)}, "blocks=8 index=narrow"},
-      {"on two axes", {rows_of_boxes((1 << 28) + 16)}, "blocks=8 index=wide"},
+      {"on two axes, near each other", {rows_of_boxes(720)}, "held=0 aligned whole index=narrow"},
+      {"on two axes, near each other, wide", {rows_of_boxes(720)}, "held=0 aligned whole index=wide", "index=64"},
+      {"on two axes, just below", {rows_of_boxes(((std::int64_t{1} << 31) - 67000) / 30)}, "held=0 whole index=wide"},
+      {"on two axes", {rows_of_boxes((1 << 28) + 16)}, "held=0 aligned whole index=wide"},
   });
 }
 

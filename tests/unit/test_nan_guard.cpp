@@ -175,7 +175,7 @@ TEST_CASE("every family of kernels is guarded") {
   }
 }
 
-TEST_CASE("16 bits overflow when they are stored") {
+TEST_CASE("16 bits overflow when they are rounded") {
   const ct::change_flags flags{"nan_guard=all"};
   const auto x = ct::vector("x", ct::DType::float16);
   const auto f = ct::function({x}, x * x);

@@ -21,8 +21,8 @@ using Results = std::vector<Variable> (*)(const Variable&);
 // Shorter rows may be the work of one block, as on the few multiprocessors of the simulator.
 constexpr std::int64_t too_long_for_a_block = (1 << 20) + 1;
 
-ct::Function make(DType dtype, Results results) {
-  const Variable m = ct::variable({dtype, {ct::unknown_size, ct::unknown_size}}, "m");
+ct::Function make(DType dtype, std::size_t rank, Results results) {
+  const Variable m = ct::variable({dtype, ct::Sizes(rank, ct::unknown_size)}, "m");
   return ct::function({m}, ct::OutputList(results(m)));
 }
 
@@ -40,11 +40,11 @@ void check(DType dtype, const Array& input, Results results) {
   std::vector<Array> expected;
   {
     const ct::change_flags flags("mode=run");
-    const ct::Outputs outputs = make(dtype, results)(input);
+    const ct::Outputs outputs = make(dtype, input.shape().size(), results)(input);
     for (std::size_t i = 0; i < outputs.size(); ++i) expected.push_back(Array(outputs[i]).copy());
   }
   const ct::change_flags flags("mode=simulate,cuda_simulator_seed=5");
-  const ct::Function f = make(dtype, results);
+  const ct::Function f = make(dtype, input.shape().size(), results);
   const ct::Outputs outputs = f(input);
   for (std::size_t i = 0; i < expected.size(); ++i) {
     INFO("result " << i);
@@ -76,6 +76,18 @@ TEST_CASE("few long rows are cut into parts, with the bits of the CPU") {
   check(DType::float32, Array::uniform(DType::float32, {1, too_long_for_a_block}, 3, -1, 2), positions);
   check(DType::float32, Array::uniform(DType::float32, {3, too_long_for_a_block}, 3, -1, 2), scaled);
   check(DType::float32, Array::uniform(DType::float32, {2, 2 * too_long_for_a_block}, 3, -1, 2), strided);
+}
+
+TEST_CASE("rows in parts have their elements on several axes") {
+  // The sums of the maps of a convolution's channels, with the maps that the next step reads.
+  const auto channels = [](const Variable& m) {
+    const Variable kept = ct::where(m > 0, m, 0);
+    return std::vector<Variable>{ct::sum(kept, std::vector<int>{0, 2}), kept, ct::max(m, std::vector<int>{0, 2})};
+  };
+  // Lines of whole packs, and others.
+  for (const std::int64_t line : {std::int64_t{65'540}, std::int64_t{65'541}})
+    check(DType::float32, Array::uniform(DType::float32, {17, 2, line}, 3, -1, 2), channels);
+  check(DType::float16, Array::uniform(DType::float16, {17, 2, 65'540}, 3, -1, 2), channels);
 }
 
 TEST_CASE("rows in parts have every dtype") {

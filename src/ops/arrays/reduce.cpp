@@ -479,11 +479,10 @@ Variable norm_of(const Variable& v, double order, const ReduceOptions& options) 
   if (std::isinf(order)) return order > 0 ? max(abs(v), options) : min(abs(v), options);
   if (order == 0) return sum(cast(neq(v, 0), v.dtype()), options);
   if (order == 1) return sum(abs(v), options);
-  if (order == 2) {  // the squares of float16 overflow from 256 on
-    const Variable wide = cast(v, compute_dtype(v.dtype()));
-    return cast(sqrt(sum(sqr(wide), options)), v.dtype());
-  }
-  return pow(sum(pow(abs(v), builder::number(order, v)), options), builder::number(1 / order, v));
+  return ops::in_one_rounding(v, [&](const Variable& wide) {
+    if (order == 2) return sqrt(sum(sqr(wide), options));
+    return pow(sum(pow(abs(wide), builder::number(order, wide)), options), builder::number(1 / order, wide));
+  });
 }
 
 Variable logsumexp_of(const Operand& x, const ReduceOptions& options) {

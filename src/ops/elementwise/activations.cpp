@@ -31,9 +31,7 @@ Variable below_zero(const Variable& x) { return minimum(x, 0); }
 Variable linear(Operand x) { return x.variable; }
 
 Variable leaky_relu(Operand x, double negative_slope) {
-  const builder::OriginScope origin(x.where);
-  const Variable v = in_floats(x);
-  return where(v > 0, v, number(negative_slope, v) * v);
+  return ops::in_one_rounding(x, [&](const Variable& v) { return where(v > 0, v, number(negative_slope, v) * v); });
 }
 
 Variable prelu(Operand x, Operand slope) {
@@ -48,50 +46,47 @@ Variable relu6(Operand x) {
 }
 
 Variable elu(Operand x, double alpha) {
-  const builder::OriginScope origin(x.where);
-  const Variable v = in_floats(x);
-  return where(v > 0, v, number(alpha, v) * expm1(below_zero(v)));
+  return ops::in_one_rounding(
+      x, [&](const Variable& v) { return where(v > 0, v, number(alpha, v) * expm1(below_zero(v))); });
 }
 
 Variable selu(Operand x) {
-  const builder::OriginScope origin(x.where);
-  const Variable v = elu(x, 1.6732632423543772);
-  return number(1.0507009873554805, v) * v;
+  return ops::in_one_rounding(x, [](const Variable& given) {
+    const Variable v = elu(given, 1.6732632423543772);
+    return number(1.0507009873554805, v) * v;
+  });
 }
 
 Variable celu(Operand x, double alpha) {
-  const builder::OriginScope origin(x.where);
-  const Variable v = in_floats(x);
-  return where(v > 0, v, number(alpha, v) * expm1(below_zero(v) / number(alpha, v)));
+  return ops::in_one_rounding(x, [&](const Variable& v) {
+    return where(v > 0, v, number(alpha, v) * expm1(below_zero(v) / number(alpha, v)));
+  });
 }
 
 Variable gelu(Operand x, bool approximate) {
-  const builder::OriginScope origin(x.where);
-  const Variable v = in_floats(x);
-  // erfc, not 1 + erf: exact far below 0.
-  if (!approximate) return number(0.5, v) * v * erfc(v * number(-std::numbers::sqrt2 / 2, v));
-  // 0.5 (1 + tanh(u)) is sigmoid(2 u), which is exact far below 0. The result is 0 or 1 long before the cube, and so
-  // the derivative, overflows.
-  const Variable near = clip(v, -100, 100), scale = number(2 * std::sqrt(2 / std::numbers::pi), v);
-  return v * croton::sigmoid(scale * near * (1 + number(0.044715, v) * sqr(near)));
+  return ops::in_one_rounding(x, [&](const Variable& v) {
+    // erfc, not 1 + erf: exact far below 0.
+    if (!approximate) return number(0.5, v) * v * erfc(v * number(-std::numbers::sqrt2 / 2, v));
+    // 0.5 (1 + tanh(u)) is sigmoid(2 u), which is exact far below 0. The result is 0 or 1 long before the cube, and so
+    // the derivative, overflows.
+    const Variable near = clip(v, -100, 100), scale = number(2 * std::sqrt(2 / std::numbers::pi), v);
+    return v * croton::sigmoid(scale * near * (1 + number(0.044715, v) * sqr(near)));
+  });
 }
 
 Variable silu(Operand x) {
-  const builder::OriginScope origin(x.where);
-  const Variable v = in_floats(x);
-  return v * croton::sigmoid(v);
+  return ops::in_one_rounding(x, [&](const Variable& v) { return v * croton::sigmoid(v); });
 }
 Variable swish(Operand x) { return silu(x); }
 
 Variable mish(Operand x) {
-  const builder::OriginScope origin(x.where);
-  const Variable v = in_floats(x);
-  return v * tanh(croton::softplus(v));
+  return ops::in_one_rounding(x, [&](const Variable& v) { return v * tanh(croton::softplus(v)); });
 }
 
-Variable softsign(Operand x) {
-  const builder::OriginScope origin(x.where);
-  const Variable v = in_floats(x), result = v / (1 + abs(v));
+namespace {
+
+Variable softsign_of(const Variable& v, Where where) {
+  const Variable result = v / (1 + abs(v));
   if (is_complex(v.dtype())) return result;
   // 1 / (1 + |x|)^2: the derivative of the quotient would be a difference that cancels for large x.
   static const auto carrier = ops::gradient_carrier(
@@ -99,29 +94,33 @@ Variable softsign(Operand x) {
         return std::vector<Variable>{gradients[0] * sqr(reciprocal(1 + abs(inputs[0])))};
       },
       "softsign");
-  return ops::with_gradient({result}, {v}, carrier, x.where)[0];
+  return ops::with_gradient({result}, {v}, carrier, where)[0];
+}
+
+}  // namespace
+
+Variable softsign(Operand x) {
+  return ops::in_one_rounding(x, [&](const Variable& v) { return softsign_of(v, x.where); });
 }
 
 Variable hard_sigmoid(Operand x, double slope, double shift) {
-  const builder::OriginScope origin(x.where);
-  const Variable v = in_floats(x);
-  return clip(number(slope, v) * v + number(shift, v), 0, 1);
+  return ops::in_one_rounding(x,
+                              [&](const Variable& v) { return clip(number(slope, v) * v + number(shift, v), 0, 1); });
 }
 
 Variable ultra_fast_sigmoid(Operand x) {
   // Three pieces in |x| / 2: a hyperbola, a line, a constant.
-  const builder::OriginScope origin(x.where);
-  const Variable v = in_floats(x), half = number(0.5, v) * abs(v);
-  const Variable near = number(1.5, v) * half / (1 + half);
-  const Variable middle = number(0.935409070603099, v) + number(0.0458812946797165, v) * (half - number(1.7, v));
-  const Variable z = where(half < number(1.7, v), near, where(half < 3, middle, number(0.99505475368673, v)));
-  return number(0.5, v) * (where(v < 0, -z, z) + 1);
+  return ops::in_one_rounding(x, [&](const Variable& v) {
+    const Variable half = number(0.5, v) * abs(v);
+    const Variable near = number(1.5, v) * half / (1 + half);
+    const Variable middle = number(0.935409070603099, v) + number(0.0458812946797165, v) * (half - number(1.7, v));
+    const Variable z = where(half < number(1.7, v), near, where(half < 3, middle, number(0.99505475368673, v)));
+    return number(0.5, v) * (where(v < 0, -z, z) + 1);
+  });
 }
 
 Variable hard_silu(Operand x) {
-  const builder::OriginScope origin(x.where);
-  const Variable v = in_floats(x);
-  return v * relu6(v + 3) / 6;
+  return ops::in_one_rounding(x, [&](const Variable& v) { return v * relu6(v + 3) / 6; });
 }
 Variable hard_swish(Operand x) { return hard_silu(x); }
 
@@ -138,24 +137,24 @@ Variable log_sigmoid(Operand x) {
 Variable exponential(Operand x) { return exp(x); }
 
 Variable squareplus(Operand x, double b) {
-  const builder::OriginScope origin(x.where);
-  const Variable v = in_floats(x), far = number(1e9, v);
-  // For large |x| the root is |x|, and the square overflows.
-  const Variable root = maximum(abs(v), sqrt(sqr(clip(v, -far, far)) + number(b, v)));
-  // Below 0 the sum cancels; b / (root - x) / 2 is equal to it.
-  return where(v > 0, number(0.5, v) * (v + root), number(0.5 * b, v) / (root - below_zero(v)));
+  return ops::in_one_rounding(x, [&](const Variable& v) {
+    const Variable far = number(1e9, v);
+    // For large |x| the root is |x|, and the square overflows.
+    const Variable root = maximum(abs(v), sqrt(sqr(clip(v, -far, far)) + number(b, v)));
+    // Below 0 the sum cancels; b / (root - x) / 2 is equal to it.
+    return where(v > 0, number(0.5, v) * (v + root), number(0.5 * b, v) / (root - below_zero(v)));
+  });
 }
 
 Variable tanh_shrink(Operand x) {
-  const builder::OriginScope origin(x.where);
-  const Variable v = in_floats(x);
-  return v - tanh(v);
+  return ops::in_one_rounding(x, [&](const Variable& v) { return v - tanh(v); });
 }
 
 Variable soft_shrink(Operand x, double threshold) {
-  const builder::OriginScope origin(x.where);
-  const Variable v = in_floats(x), t = number(threshold, v);
-  return where(v > t, v - t, where(v < -t, v + t, zeros_like(v)));
+  return ops::in_one_rounding(x, [&](const Variable& v) {
+    const Variable t = number(threshold, v);
+    return where(v > t, v - t, where(v < -t, v + t, zeros_like(v)));
+  });
 }
 
 Variable hard_shrink(Operand x, double threshold) {
@@ -171,15 +170,12 @@ Variable threshold(Operand x, double threshold, double value) {
 }
 
 Variable sparse_plus(Operand x) {
-  const builder::OriginScope origin(x.where);
-  const Variable v = in_floats(x);
-  return where(v > 1, v, number(0.25, v) * sqr(clip(v, -1, 1) + 1));
+  return ops::in_one_rounding(
+      x, [&](const Variable& v) { return where(v > 1, v, number(0.25, v) * sqr(clip(v, -1, 1) + 1)); });
 }
 
 Variable sparse_sigmoid(Operand x) {
-  const builder::OriginScope origin(x.where);
-  const Variable v = in_floats(x);
-  return clip(number(0.5, v) * (v + 1), 0, 1);
+  return ops::in_one_rounding(x, [&](const Variable& v) { return clip(number(0.5, v) * (v + 1), 0, 1); });
 }
 
 Variable softmin(Operand x, int axis) {
@@ -221,7 +217,9 @@ Variable glu(Operand x, int axis) {
   std::vector<SliceSpec> first(base::to_size(at), slice()), second = first;
   first.push_back(slice({}, half));
   second.push_back(slice(half, {}));
-  return v.at(first) * croton::sigmoid(v.at(second));
+  return ops::in_one_rounding(v.at(first), v.at(second), [](const Variable& passed, const Variable& gate) {
+    return passed * croton::sigmoid(gate);
+  });
 }
 
 }  // namespace croton::nnet

@@ -73,7 +73,7 @@ Variable ops::complex_sinc(const Operand& z) {
 
 namespace {
 
-/// The numbers of a 16-bit float in float32, in which kernels compute: fused values need not be on this grid.
+/// The numbers of a 16-bit float, in float32.
 struct Grid {
   int digits, lowest;  // the exponent of the least normal number
   double top;
@@ -83,18 +83,13 @@ struct Grid {
   /// The exponent of the last place of x, which is not 0.
   Variable last_place(const Variable& x) const { return maximum(frexp(x).second, lowest) - digits; }
   Variable step(const Variable& x) const { return ldexp(ones_like(x), last_place(x)); }
-  Variable nearest(const Variable& x) const {
-    const Variable place = last_place(x), rounded = ldexp(round(ldexp(x, -place)), place);
-    const Variable infinite = copysign(number(std::numeric_limits<double>::infinity(), x), x);
-    return where(abs(rounded) > number(top, x), infinite, rounded);
-  }
 };
 
 bool is_narrow(DType dtype) { return is_float(dtype) && compute_dtype(dtype) != dtype; }
 
 Variable narrow_spacing(const Variable& given) {
   const Grid grid(given.dtype());
-  const Variable x = grid.nearest(cast(given, DType::float32)), step = grid.step(x);
+  const Variable x = cast(given, DType::float32), step = grid.step(x);
   const double infinity = std::numeric_limits<double>::infinity();
   const Variable outwards = where(abs(x) >= number(grid.top, x), number(infinity, x), step);
   const double least = std::ldexp(1.0, grid.lowest - grid.digits);
@@ -109,7 +104,7 @@ Variable ops::narrow_neighbour(const Operand& a, const Operand& b, DType dtype) 
   const OriginScope origin(where_made);
   const Grid grid(dtype);
   const Variable from = cast(a, dtype), to = cast(b, dtype);
-  const Variable x = grid.nearest(cast(from, DType::float32)), y = grid.nearest(cast(to, DType::float32));
+  const Variable x = cast(from, DType::float32), y = cast(to, DType::float32);
   // The float32 neighbour in the direction of y has the exponent whose last place is the step.
   const Variable neighbour = nextafter(x, y), moved = x + copysign(grid.step(neighbour), y - x);
   // The neighbour of 0 has y's sign; the neighbour of another number keeps its sign. The neighbour of infinity is the

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <deque>
 #include <map>
+#include <set>
 
 #include "base/checked.hpp"
 #include "base/convert.hpp"
@@ -265,6 +266,13 @@ std::string_view wrapping_code(std::string_view name) {
   return code == codes.end() ? "" : code->second;
 }
 
+/// Whether the results for floats of 16 bits are such floats without rounding.
+bool chooses(std::string_view name) {
+  static const std::set<std::string_view> names{"maximum", "minimum", "neg",  "abs",   "sgn",
+                                                "where",   "floor",   "ceil", "trunc", "round"};
+  return names.contains(name);
+}
+
 }  // namespace
 
 InferredType infer_map(InferContext& c) {
@@ -335,6 +343,7 @@ void register_rows(Registry& registry, const std::vector<Row>& rows) {
     facts.back().complex = complex_info(row.name);
     facts.back().wrapping = wrapping_code(row.name);
     facts.back().exact = row.exact;
+    facts.back().chooses = chooses(row.name);
     expr::Op op;
     op.name = row.name;
     op.kind = Kind::Map;

@@ -416,23 +416,24 @@ Variable logsumexp(Operand x, int axis, bool keepdims) {
   return keepdims ? expand_dims(Operand(result, x.where), axis) : result;
 }
 Variable relu(Operand x, double alpha) {
-  const builder::OriginScope origin(x.where);
   ops::demand_real(x, "relu");
-  const Variable v = ops::in_floats(x);
-  if (alpha == 0) return builder::number(0.5, v) * (v + abs(v));
-  // alpha x below 0: 0.5 (1 + alpha) x + 0.5 (1 - alpha) |x|
-  return builder::number(0.5 * (1 + alpha), v) * v + builder::number(0.5 * (1 - alpha), v) * abs(v);
+  return ops::in_one_rounding(x, [&](const Variable& v) {
+    if (alpha == 0) return builder::number(0.5, v) * (v + abs(v));
+    // alpha x below 0: 0.5 (1 + alpha) x + 0.5 (1 - alpha) |x|
+    return builder::number(0.5 * (1 + alpha), v) * v + builder::number(0.5 * (1 - alpha), v) * abs(v);
+  });
 }
 Variable relu(Operand x, const ReluOptions& options) {
-  const builder::OriginScope origin(x.where);
   ops::demand_real(x, "relu");
-  const Variable v = ops::in_floats(x), threshold = builder::number(options.threshold, v);
-  Variable above = v;
-  if (options.max_value) {
-    const Variable most = builder::number(*options.max_value, v);
-    above = where(v >= most, most, v);
-  }
-  return where(v <= threshold, builder::number(options.negative_slope, v) * (v - threshold), above);
+  return ops::in_one_rounding(x, [&](const Variable& v) {
+    const Variable threshold = builder::number(options.threshold, v);
+    Variable above = v;
+    if (options.max_value) {
+      const Variable most = builder::number(*options.max_value, v);
+      above = where(v >= most, most, v);
+    }
+    return where(v <= threshold, builder::number(options.negative_slope, v) * (v - threshold), above);
+  });
 }
 Variable sigmoid(Operand x) { return croton::sigmoid(x); }
 Variable softplus(Operand x) { return croton::softplus(x); }
@@ -447,9 +448,10 @@ Variable categorical_crossentropy(Operand p, Operand target, const CrossentropyO
   const auto logs = [&] { return options.from_logits ? log_softmax(p) : log(p); };
   const double smoothing = options.label_smoothing;
   if (!classes) {
-    const Variable log_p = logs();
-    if (smoothing == 0) return -sum(target * log_p, last);
-    return -sum(ops::smoothed(ops::in_floats(target), smoothing, p.variable.shape(-1)) * log_p, last);
+    // The logarithms are rounded, since rules look for those of a softmax.
+    return ops::in_one_rounding(logs(), target, [&](const Variable& log_p, const Variable& t) {
+      return -sum(ops::smoothed(t, smoothing, p.variable.shape(-1)) * log_p, last);
+    });
   }
   Variable loss = of_classes(p, target.variable, options);
   if (smoothing != 0)
@@ -460,16 +462,20 @@ Variable categorical_crossentropy(Operand p, Operand target, const CrossentropyO
 Variable binary_crossentropy(Operand p, Operand target, const CrossentropyOptions& options) {
   const builder::OriginScope origin(p.where);
   ops::check_crossentropy("binary_crossentropy", p, target, options, false);
-  Variable t = target.variable;
-  if (options.label_smoothing != 0) t = ops::smoothed(ops::in_floats(target), options.label_smoothing, 2);
+  const auto smoothed = [&](const Variable& t) { return ops::smoothed(t, options.label_smoothing, 2); };
   if (options.from_logits) {
     // Both terms are exact for targets 0 and 1, and their derivatives are continuous.
-    const Variable z = ops::in_floats(p), of = ops::in_floats(t);
-    return of * croton::softplus(-z) + (1 - of) * croton::softplus(z);
+    return ops::in_one_rounding(p, target, [&](const Variable& z, const Variable& given) {
+      const Variable t = smoothed(given);
+      return t * croton::softplus(-z) + (1 - t) * croton::softplus(z);
+    });
   }
-  const Variable when_true = t * log(p);
-  const Variable when_false = (1 - t) * log(1 - p);
-  return -(when_true + when_false);
+  // The logarithms are rounded, since rules look for those of a sigmoid.
+  const Variable log_p = log(p), log_of_other = log(1 - p);
+  const DType wide = compute_dtype(log_p.dtype());
+  const Variable t = options.label_smoothing == 0 ? target.variable : smoothed(ops::in_floats(target));
+  const Variable loss = -(t * cast(log_p, wide) + (1 - t) * cast(log_of_other, wide));
+  return wide == log_p.dtype() ? loss : cast(loss, promote(t.dtype(), log_p.dtype()));
 }
 
 Variable layer_norm(Operand x, double eps) {

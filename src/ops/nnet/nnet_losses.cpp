@@ -16,7 +16,7 @@ namespace croton::nnet {
 namespace {
 
 using builder::number;
-using ops::in_floats;
+using ops::in_floats, ops::in_one_rounding;
 
 // The number that Keras adds or clips to, so that no logarithm or quotient is infinite.
 constexpr double epsilon = 1e-7;
@@ -42,71 +42,73 @@ void demand_real(std::string_view op, const Operand& prediction, const Operand& 
 }  // namespace
 
 Variable mean_squared_error(Operand prediction, Operand target) {
-  const builder::OriginScope origin(prediction.where);
   demand_real("mean_squared_error", prediction, target);
-  return mean_of(sqr(in_floats(prediction) - in_floats(target)));
+  return in_one_rounding(prediction, target, [](const Variable& p, const Variable& t) { return mean_of(sqr(p - t)); });
 }
 
 Variable mean_absolute_error(Operand prediction, Operand target) {
-  const builder::OriginScope origin(prediction.where);
-  return mean_of(abs(in_floats(prediction) - in_floats(target)));
+  return in_one_rounding(prediction, target, [](const Variable& p, const Variable& t) { return mean_of(abs(p - t)); });
 }
 
 Variable mean_absolute_percentage_error(Operand prediction, Operand target) {
-  const builder::OriginScope origin(prediction.where);
-  const Variable t = in_floats(target);
-  return 100 * mean_of(abs(in_floats(prediction) - t) / at_least(abs(t), epsilon));
+  return in_one_rounding(prediction, target, [](const Variable& p, const Variable& t) {
+    return 100 * mean_of(abs(p - t) / at_least(abs(t), epsilon));
+  });
 }
 
 Variable mean_squared_logarithmic_error(Operand prediction, Operand target) {
-  const builder::OriginScope origin(prediction.where);
-  return mean_of(sqr(log1p(at_least(in_floats(prediction), epsilon)) - log1p(at_least(in_floats(target), epsilon))));
+  return in_one_rounding(prediction, target, [](const Variable& p, const Variable& t) {
+    return mean_of(sqr(log1p(at_least(p, epsilon)) - log1p(at_least(t, epsilon))));
+  });
 }
 
 Variable huber(Operand prediction, Operand target, double delta) {
-  const builder::OriginScope origin(prediction.where);
-  const Variable error = in_floats(prediction) - in_floats(target), size = abs(error);
-  // The error is clipped, so that the square of a large one, which is not chosen, cannot overflow.
-  const Variable edge = number(delta, error), half = number(0.5, error);
-  return mean_of(where(size <= edge, half * sqr(clip(error, -edge, edge)), edge * size - half * sqr(edge)));
+  return in_one_rounding(prediction, target, [&](const Variable& p, const Variable& t) {
+    const Variable error = p - t, size = abs(error);
+    // The error is clipped, so that the square of a large one, which is not chosen, cannot overflow.
+    const Variable edge = number(delta, error), half = number(0.5, error);
+    return mean_of(where(size <= edge, half * sqr(clip(error, -edge, edge)), edge * size - half * sqr(edge)));
+  });
 }
 
 Variable log_cosh(Operand prediction, Operand target) {
   // |e| + log1p(exp(-2 |e|)) - log(2) cancels near 0, where cosh(e) = 1 + 2 sinh(e / 2)^2 does not.
-  const builder::OriginScope origin(prediction.where);
-  const Variable error = in_floats(prediction) - in_floats(target);
-  const Variable near = log1p(2 * sqr(sinh(number(0.5, error) * clip(error, -1, 1))));
-  const Variable far = abs(error) + croton::softplus(-2 * abs(error)) - number(std::numbers::ln2, error);
-  return mean_of(where(abs(error) <= 1, near, far));
+  return in_one_rounding(prediction, target, [](const Variable& p, const Variable& t) {
+    const Variable error = p - t;
+    const Variable near = log1p(2 * sqr(sinh(number(0.5, error) * clip(error, -1, 1))));
+    const Variable far = abs(error) + croton::softplus(-2 * abs(error)) - number(std::numbers::ln2, error);
+    return mean_of(where(abs(error) <= 1, near, far));
+  });
 }
 
 Variable hinge(Operand prediction, Operand target) {
-  const builder::OriginScope origin(prediction.where);
-  return mean_of(maximum(1 - in_floats(target) * in_floats(prediction), 0));
+  return in_one_rounding(prediction, target,
+                         [](const Variable& p, const Variable& t) { return mean_of(maximum(1 - t * p, 0)); });
 }
 
 Variable squared_hinge(Operand prediction, Operand target) {
-  const builder::OriginScope origin(prediction.where);
-  return mean_of(sqr(maximum(1 - in_floats(target) * in_floats(prediction), 0)));
+  return in_one_rounding(prediction, target,
+                         [](const Variable& p, const Variable& t) { return mean_of(sqr(maximum(1 - t * p, 0))); });
 }
 
 Variable categorical_hinge(Operand prediction, Operand target) {
-  const builder::OriginScope origin(prediction.where);
-  const Variable p = in_floats(prediction), t = in_floats(target);
-  return maximum(1 + max((1 - t) * p, last) - sum(t * p, last), 0);
+  return in_one_rounding(prediction, target, [](const Variable& p, const Variable& t) {
+    return maximum(1 + max((1 - t) * p, last) - sum(t * p, last), 0);
+  });
 }
 
 Variable kl_divergence(Operand prediction, Operand target) {
-  const builder::OriginScope origin(prediction.where);
-  const Variable t = clipped(target, epsilon, 1), p = clipped(prediction, epsilon, 1);
-  return sum_of(t * log(t / p));
+  return in_one_rounding(prediction, target, [](const Variable& given, const Variable& of) {
+    const Variable t = clipped(of, epsilon, 1), p = clipped(given, epsilon, 1);
+    return sum_of(t * log(t / p));
+  });
 }
 
 Variable poisson(Operand prediction, Operand target) {
-  const builder::OriginScope origin(prediction.where);
   demand_real("poisson", prediction, target);
-  const Variable p = in_floats(prediction);
-  return mean_of(p - in_floats(target) * log(p + number(epsilon, p)));
+  return in_one_rounding(prediction, target, [](const Variable& p, const Variable& t) {
+    return mean_of(p - t * log(p + number(epsilon, p)));
+  });
 }
 
 Variable cosine_similarity(Operand prediction, Operand target, int axis) {
@@ -131,29 +133,30 @@ Variable softmax_crossentropy(Operand logits, Operand target) {
 
 Variable binary_focal_crossentropy(Operand probabilities, Operand target, double gamma, std::optional<double> alpha,
                                    const CrossentropyOptions& options) {
-  const builder::OriginScope origin(probabilities.where);
   ops::check_crossentropy("binary_focal_crossentropy", probabilities, target, options, false);
-  const bool logits = options.from_logits;
-  const Variable p = logits ? in_floats(probabilities) : probability(probabilities);
-  const Variable t = ops::smoothed(in_floats(target), options.label_smoothing, 2);
-  // For logits z, 1 - sigmoid(z) is sigmoid(-z), and the logarithms are softplus.
-  const Variable others =
-      logits ? t * croton::sigmoid(-p) + (1 - t) * croton::sigmoid(p) : 1 - (t * p + (1 - t) * (1 - p));
-  const Variable entropy =
-      logits ? t * croton::softplus(-p) + (1 - t) * croton::softplus(p) : -(t * log(p) + (1 - t) * log(1 - p));
-  const Variable loss = pow(others, number(gamma, p)) * entropy;
-  return alpha ? (t * number(*alpha, p) + (1 - t) * number(1 - *alpha, p)) * loss : loss;
+  return in_one_rounding(probabilities, target, [&](const Variable& given, const Variable& of) {
+    const bool logits = options.from_logits;
+    const Variable p = logits ? given : probability(given), t = ops::smoothed(of, options.label_smoothing, 2);
+    // For logits z, 1 - sigmoid(z) is sigmoid(-z), and the logarithms are softplus.
+    const Variable others =
+        logits ? t * croton::sigmoid(-p) + (1 - t) * croton::sigmoid(p) : 1 - (t * p + (1 - t) * (1 - p));
+    const Variable entropy =
+        logits ? t * croton::softplus(-p) + (1 - t) * croton::softplus(p) : -(t * log(p) + (1 - t) * log(1 - p));
+    const Variable loss = pow(others, number(gamma, p)) * entropy;
+    return alpha ? (t * number(*alpha, p) + (1 - t) * number(1 - *alpha, p)) * loss : loss;
+  });
 }
 
 Variable categorical_focal_crossentropy(Operand probabilities, Operand target, double gamma, double alpha,
                                         const CrossentropyOptions& options) {
-  const builder::OriginScope origin(probabilities.where);
   ops::check_crossentropy("categorical_focal_crossentropy", probabilities, target, options, false);
-  const bool logits = options.from_logits;
-  const Variable p = logits ? log_softmax(probabilities) : probability(probabilities);
-  const Variable t = ops::smoothed(in_floats(target), options.label_smoothing, p.shape(-1));
-  const Variable others = logits ? -expm1(p) : 1 - p, log_p = logits ? p : log(p);
-  return sum_of(number(alpha, p) * pow(others, number(gamma, p)) * -(t * log_p));
+  return in_one_rounding(probabilities, target, [&](const Variable& given, const Variable& of) {
+    const bool logits = options.from_logits;
+    const Variable p = logits ? log_softmax(given) : probability(given);
+    const Variable t = ops::smoothed(of, options.label_smoothing, p.shape(-1));
+    const Variable others = logits ? -expm1(p) : 1 - p, log_p = logits ? p : log(p);
+    return sum_of(number(alpha, p) * pow(others, number(gamma, p)) * -(t * log_p));
+  });
 }
 
 Variable categorical_generalized_cross_entropy(Operand probabilities, Operand target, double q) {
@@ -212,22 +215,22 @@ Variable circle(Operand embeddings, Operand labels, const CircleOptions& options
 }
 
 Variable dice(Operand prediction, Operand target, const std::optional<std::vector<int>>& axis) {
-  const builder::OriginScope origin(prediction.where);
   demand_real("dice", prediction, target);
   const ReduceOptions over(axis, false);
-  const Variable p = in_floats(prediction), t = in_floats(target);
-  return 1 - (2 * sum(p * t, over) + number(epsilon, p)) / (sum(p, over) + sum(t, over) + number(epsilon, p));
+  return in_one_rounding(prediction, target, [&](const Variable& p, const Variable& t) {
+    return 1 - (2 * sum(p * t, over) + number(epsilon, p)) / (sum(p, over) + sum(t, over) + number(epsilon, p));
+  });
 }
 
 Variable tversky(Operand prediction, Operand target, double alpha, double beta,
                  const std::optional<std::vector<int>>& axis) {
-  const builder::OriginScope origin(prediction.where);
   demand_real("tversky", prediction, target);
   const ReduceOptions over(axis, false);
-  const Variable p = in_floats(prediction), t = in_floats(target), both = sum(p * t, over);
-  const Variable tiny = number(epsilon, p), false_positive = sum(p * (1 - t), over),
-                 false_negative = sum((1 - p) * t, over);
-  return 1 - (both + tiny) / (both + number(alpha, p) * false_positive + number(beta, p) * false_negative + tiny);
+  return in_one_rounding(prediction, target, [&](const Variable& p, const Variable& t) {
+    const Variable both = sum(p * t, over), tiny = number(epsilon, p), false_positive = sum(p * (1 - t), over),
+                   false_negative = sum((1 - p) * t, over);
+    return 1 - (both + tiny) / (both + number(alpha, p) * false_positive + number(beta, p) * false_negative + tiny);
+  });
 }
 
 Variable softmax_with_bias(Operand x, Operand b) {
