@@ -72,14 +72,12 @@ CT_DEVICE unsigned short f16_bits(float x) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
   return bits;
 }
-CT_DEVICE float f16_rounded(float x) { return f16_value(f16_bits(x)); }
 #if __CUDA_ARCH__ >= 800
 CT_DEVICE unsigned short bf16_bits(float x) {
   unsigned short bits;
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
   return bits;
 }
-CT_DEVICE float bf16_rounded(float x) { return float_from_bits((unsigned int)bf16_bits(x) << 16); }
 // The first number goes to the lower half.
 CT_DEVICE unsigned int f16_pair(float x, float y) {
   unsigned int bits;

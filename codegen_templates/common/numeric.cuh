@@ -139,22 +139,6 @@ CT_DEVICE u32 bf16_pair(Float x, Float y) {
   return bf16_bits(x) | u32(bf16_bits(y)) << 16;
 }
 
-// The float of the bits above.
-template <class Float>
-CT_DEVICE f32 f16_rounded(Float x) {
-  const u32 bits = bits_of(x), magnitude = bits & 0x7fffffffu, sign = bits & 0x80000000u;
-  const u32 denormal = bits_of((float_from_bits(magnitude) + 0.5f) - 0.5f);
-  const u32 rounded = (magnitude + 0x0fffu + ((magnitude >> 13) & 1u)) & 0xffffe000u;
-  const u32 normal = rounded < 0x47800000u ? rounded : 0x7f800000u;
-  const u32 number = magnitude < 0x38800000u ? denormal : normal;
-  return float_from_bits(magnitude > 0x7f800000u ? 0x7fffffffu : sign | number);
-}
-template <class Float>
-CT_DEVICE f32 bf16_rounded(Float x) {
-  const u32 bits = bits_of(x), magnitude = bits & 0x7fffffffu;
-  return float_from_bits((magnitude > 0x7f800000u ? 0x7fffffffu : bits + 0x7fffu + ((bits >> 16) & 1u)) & 0xffff0000u);
-}
-
 }  // namespace internal
 
 CT_DEVICE f32 to_float(f16 x) { return internal::f16_value(x.bits); }
@@ -169,14 +153,10 @@ CT_DEVICE To from_float(f32 x) {
     return To{internal::bf16_bits(x)};
 }
 
-// x rounded to f16 or bf16: to_float(from_float<To>(x)).
+// x rounded to f16 or bf16.
 template <class To>
 CT_DEVICE f32 round_to(f32 x) {
-  static_assert(is_half<To>, "round_to rounds to f16 or bf16");
-  if constexpr (is_same<To, f16>)
-    return internal::f16_rounded(x);
-  else
-    return internal::bf16_rounded(x);
+  return to_float(from_float<To>(x));
 }
 
 // Two numbers in one word, the first one in the lower half.

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/index.hpp"
 #include "codegen/emitter.hpp"
@@ -79,22 +78,15 @@ void Emitter::divide_position(std::string position, const std::vector<std::size_
 }
 
 void Emitter::inner_position(const std::string& position) {
-  std::vector<std::size_t> axes(variant_.inner.size());
-  std::iota(axes.begin(), axes.end(), variant_.parallel.size());
+  const std::vector<std::size_t> axes = inner_axes();
   divide_position(position, axes);
   for (const std::size_t m : axes) line(fmt::format("(void)i{};", m));
   declare_numbers(axes);
 }
 
 std::string Emitter::pack_address(std::size_t a) const {
-  std::string text = fmt::format("line.q{}", a);
-  if (kernel_.family == Family::column) {
-    for (std::size_t m = variant_.parallel.size(); m < axes_.size(); ++m) {
-      if (variant_.strides[a][m] != StrideClass::none)
-        text += fmt::format(" + i{} * Base(p.s{}_{})", m, stride_owner(a), m);
-    }
-  }
-  return text;
+  const bool has_position = kernel_.family == Family::column || is_folded();  // of elements
+  return fmt::format("line.q{}{}", a, has_position ? offset_along(a, inner_axes()) : "");
 }
 
 std::string Emitter::pack_load(std::size_t a) const {
@@ -278,21 +270,18 @@ void Emitter::gathered_packs() {
     declare(positions, false);
     std::string from;
     for (std::size_t d = 0; d + 1 < access.index.size(); ++d)
-      from += fmt::format("{}{} * p.s{}_{}", from.empty() ? "" : " + ", operand(access.index[d]), a, d);
-    const std::string inside = guarded ? operand(body_.input(load, 0)) : "true";
-    if (from.empty()) from = "0";
+      from += fmt::format("{} * p.s{}_{} + ", operand(access.index[d]), a, d);
     // A row outside of the operand is not loaded, and needs no address.
-    line(fmt::format("const int left{} = {} ? left : 0;", a, inside));
-    line(fmt::format("const ct::index from{0} = left{0} > 0 ? {1} + ct::index(line.i{2}) + column : 0;", a, from,
+    line(fmt::format("const int left{} = {} ? left : 0;", a, guarded ? operand(body_.input(load, 0)) : "true"));
+    line(fmt::format("const ct::index from{0} = left{0} > 0 ? {1}ct::index(line.i{2}) + column : 0;", a, from,
                      fast_axis()));
     line(fmt::format("const ct::Pack<{0}, vector> g{1} = ct::load_pack<vector>(p.p{1} + from{1}, left{1});",
                      stored_type(dtype_of(a)), a));
   }
   for (std::size_t c = 0; c < kernel_.checks.size(); ++c) {
     const kernel::Check& made = kernel_.checks[c];
-    const std::size_t axis = axes_.empty() ? kernel_.axes.size() : axes_.back()->axes.back();
     const bool has_positions = names_.contains(made.condition);  // those of a gathered pack
-    if (is_guard(made) || !has_positions || analysis_.depends_on(made.value, axis)) continue;
+    if (is_guard(made) || !has_positions || analysis_.depends_on(made.value, axes_.back()->axes.back())) continue;
     line("if (left > 0) {");
     block([&] { check(c); });
     line("}");
@@ -310,14 +299,15 @@ void Emitter::pack_elements(bool elements) {
     // All elements of a pack are rounded, those beyond the end too.
     line(fmt::format("ct::Pack<{}, vector> o{}{};", value_type(dtype_of(a)), a, is_rounded(a) ? "{}" : ""));
   }
-  const bool stores_folded = is_folded() && !kernel_.stores.empty();
-  if (stores_folded && schedule_.whole) folded_position();
+  if (is_folded() && schedule_.whole) folded_position();
   line("#pragma unroll");
   line("for (int e = 0; e < vector; ++e) {");
   block([&] {
     line("if (e >= left) break;");
-    if (!is_folded()) element_index();
-    if (stores_folded && !schedule_.whole) folded_position();
+    if (!is_folded())
+      element_index();
+    else if (!schedule_.whole)
+      folded_position();
     stores_and_checks(elements);
   });
   line("}");
@@ -327,8 +317,8 @@ void Emitter::pack_elements(bool elements) {
   }
   const std::string_view how = !is_aligned() ? "scatter_pack" : is_row_of_packs() ? "store_pack<whole>" : "store_pack";
   for (const std::size_t a : packed) {
-    const std::string to = is_folded() ? folded_address(a) : pack_address(a) + " + column";
-    if (!is_skipped(a)) line(fmt::format("ct::{}({}, {}, left);", how, to, stored_pack(a)));
+    if (is_skipped(a)) continue;
+    line(fmt::format("ct::{}({}{}, {}, left);", how, pack_address(a), is_folded() ? "" : " + column", stored_pack(a)));
   }
 }
 

@@ -140,10 +140,6 @@ std::string Emitter::offset_along(std::size_t a, const std::vector<std::size_t>&
   return sum;
 }
 
-std::string Emitter::folded_address(std::size_t a) const {
-  return fmt::format("line.q{}{}", a, offset_along(a, inner_axes()));
-}
-
 /// A line begins with its row; the elements of folded ones are not next to each other in memory.
 void Emitter::folded_line() {
   std::vector<std::size_t> rows(variant_.parallel.size());
@@ -177,8 +173,7 @@ void Emitter::folded_position() {
   // Packs beyond the end are not loaded, and need no address.
   line(schedule_.whole ? "const Base at = left > 0 ? line.first + Base(column) : Base(0);"
                        : "const Base at = line.first + Base(column) + Base(e);");
-  divide_position("at", inner_axes());
-  for (const std::size_t m : inner_axes()) line(fmt::format("(void)i{};", m));
+  inner_position("at");
 }
 
 void Emitter::folded_inputs(std::string_view type, std::string_view function,
@@ -195,7 +190,7 @@ void Emitter::folded_inputs(std::string_view type, std::string_view function,
     }
     folded_position();
     for (const std::size_t a : accesses) {
-      const std::string from = folded_address(a);
+      const std::string from = pack_address(a);
       line(schedule_.whole ? fmt::format("in.l{} = {};", a, folded_load(a, from))
                            : fmt::format("in.l{}[e] = {};", a, element_of(from, "0")));
     }

@@ -157,7 +157,7 @@ std::string Emitter::element_of(const std::string& address, const std::string& a
 
 std::string Emitter::address(std::size_t a) {
   const Access& access = analysis_.accesses[a];
-  if (is_folded() && has_line(a)) return element_of(folded_address(a), "0");
+  if (is_folded() && has_line(a)) return element_of(pack_address(a), "0");
   if (is_in_packs() && has_line(a)) {
     const std::string from = pack_address(a), at = fmt::format("i{}", fast_axis());
     switch (along_line(a)) {
@@ -256,8 +256,7 @@ std::string Emitter::expression(NodeId id) {
   }
   if (op.is(Core::cast)) {
     const DType to = body_.type(id).dtype;
-    if (compute_dtype(to) != to && compute_dtype(body_.type(inputs[0]).dtype) == DType::float32)
-      return fmt::format("ct::round_to<{}>({})", stored_type(to), operand(inputs[0]));
+    // A cast to a 16-bit type rounds here, once.
     if (compute_dtype(to) != to)
       return fmt::format("ct::to_float(ct::cast<{}>({}))", stored_type(to), operand(inputs[0]));
     return converted(inputs[0], to);

@@ -208,8 +208,6 @@ class Emitter {
   void folded_line();
   /// Declares the indices along the inner axes of a pack, or of its element `e` if packs may reach over a line's end.
   void folded_position();
-  /// The address of what folded_position() found.
-  std::string folded_address(std::size_t a) const;
   void folded_inputs(std::string_view type, std::string_view function, const std::vector<std::size_t>& accesses);
   std::string folded_load(std::size_t a, const std::string& from) const;
   void row_pack_constants();

@@ -62,8 +62,8 @@ class RowFit {
 
   void run(const Overrides& wanted) {
     if (!has_packs()) return;
-    schedule_.vector = lines_are_packs() && machine_.aligned && packed_.is_aligned_in_packs(pack) ? pack : 1;
-    schedule_.whole = lines_are_packs() && length_ % pack == 0;
+    schedule_.vector = lines_are_packs(launch_) && machine_.aligned && packed_.is_aligned_in_packs(pack) ? pack : 1;
+    schedule_.whole = lines_are_packs(launch_) && length_ % pack == 0;
     schedule_.is_short = is_short_row(analysis_);
     measure_passes();
     Schedule in_parts = schedule_;
@@ -75,7 +75,7 @@ class RowFit {
     }
     if (candidates_.empty()) return;  // a warp for each row
     schedule_ = candidates_.best();
-    schedule_.index = index_width(nullptr);
+    schedule_.index = row_index_width(analysis_, launch_, columns());
   }
 
   /// Adds the candidates in which a row is the work of one block at most.
@@ -118,13 +118,12 @@ class RowFit {
                                 base::ceil_div(length_, pack), pack, candidates_.comparison(numbers)));
       why.push_back(why_held());
     }
-    why.push_back(lines_are_packs() ? packed_.alignment_reason(schedule_.vector > 1, machine_, pack)
-                                    : why_no_packs_of_line(launch_));
+    why.push_back(alignment_reason(packed_, schedule_, launch_, machine_));
     if (schedule_.full)
       why.push_back(fmt::format("full: {} elements are whole packs for all threads", length_));
     else if (schedule_.whole)
       why.push_back(fmt::format("whole: {} is a multiple of {}", launch_.sizes.back(), pack));
-    index_width(&why);
+    row_index_width(analysis_, launch_, columns(), &why);
   }
 
  private:
@@ -132,12 +131,6 @@ class RowFit {
   bool has_packs() const {
     if (!is_folded()) return !launch_.variant.inner.empty();
     return !machine_.whole_warps && can_fold(analysis_, launch_);
-  }
-  /// The packs of a line on several axes must end with it, for one division to find them.
-  bool lines_are_packs() const { return !is_folded() || launch_.sizes.back() % pack == 0; }
-  IndexWidth index_width(Reasons* why) const {
-    return is_folded() ? folded_index(analysis_, launch_, columns(), why)
-                       : choose_index_width(analysis_, launch_, inner_, columns(), why);
   }
   std::int64_t columns() const { return schedule_.part > 0 ? schedule_.part : reach_of_row(schedule_, length_); }
   bool fits_block() const { return length_ <= most_blocks * ct::block_elements && state_bytes() <= most_state_bytes; }

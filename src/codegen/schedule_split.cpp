@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
 #include <limits>
 
 #include "base/counted.hpp"
@@ -73,12 +72,21 @@ bool can_fold(const Analysis& analysis, const Launch& launch) {
   });
 }
 
-std::string why_no_packs_of_line(const Launch& launch) {
-  return fmt::format("not aligned: lines of {} elements are no whole packs", launch.sizes.back());
+bool lines_are_packs(const Launch& launch) {
+  return launch.variant.inner.size() == 1 || launch.sizes.back() % pack == 0;
 }
 
-IndexWidth folded_index(const Analysis& analysis, const Launch& launch, std::int64_t reach, Reasons* why) {
-  const IndexWidth width = choose_index_width(analysis, launch, launch.sizes.size() - 1, pack, why);
+std::string alignment_reason(const PackedAccesses& packed, const Schedule& schedule, const Launch& launch,
+                             const Machine& machine) {
+  return lines_are_packs(launch)
+             ? packed.alignment_reason(schedule.vector > 1, machine, pack)
+             : fmt::format("not aligned: lines of {} elements are no whole packs", launch.sizes.back());
+}
+
+IndexWidth row_index_width(const Analysis& analysis, const Launch& launch, std::int64_t reach, Reasons* why) {
+  const std::size_t fast = launch.sizes.size() - 1;
+  if (launch.variant.inner.size() == 1) return choose_index_width(analysis, launch, fast, reach, why);
+  const IndexWidth width = choose_index_width(analysis, launch, fast, pack, why);
   const bool fits = inner_length(launch) <= std::numeric_limits<std::int32_t>::max() - reach;
   if (width == IndexWidth::narrow && fits) return width;
   if (why != nullptr) why->back() = "index=wide: positions of elements, or offsets, reach 2^31";
@@ -128,25 +136,23 @@ void fit_split(Schedule& schedule, const Analysis& analysis, const Launch& launc
   }
   schedule = candidates.best();
   const PackedAccesses packed(analysis, launch, axes - 1);
-  // The packs of a line on several axes must end with it, for one division to find them.
-  const bool in_packs = axes == 1 || launch.sizes.back() % pack == 0;
+  const bool in_packs = lines_are_packs(launch);
   schedule.vector = in_packs && machine.aligned && packed.is_aligned_in_packs(pack) ? pack : 1;
   // Of a few elements the conditions cost nothing, and another text would.
   schedule.whole = in_packs && (axes > 1 || (length >= ct::block_elements && length % pack == 0));
   schedule.full = length > 0 && length % ct::block_elements == 0;
   schedule.is_short = is_short_row(analysis);
-  schedule.index = axes == 1 ? choose_index_width(analysis, launch, 0, schedule.part, why)
-                             : folded_index(analysis, launch, schedule.part, why);
+  schedule.index = row_index_width(analysis, launch, schedule.part, why);
   if (why == nullptr) return;
   why->push_back(fmt::format("part={}: {} (of at least {} elements) for {} multiprocessors{}", schedule.part,
                              base::counted(reduction_parts(launch, schedule), "part"), least_part(schedule),
                              machine.multiprocessors,
                              candidates.comparison([](const Schedule& s) { return fmt::format("part={}", s.part); })));
-  why->push_back(in_packs ? packed.alignment_reason(schedule.vector > 1, machine, pack) : why_no_packs_of_line(launch));
+  why->push_back(alignment_reason(packed, schedule, launch, machine));
   if (schedule.full)
     why->push_back(fmt::format("full: {} is a multiple of {}", length, ct::block_elements));
   else if (schedule.whole)
-    why->push_back(fmt::format("whole: {} is a multiple of {}", axes == 1 ? length : launch.sizes.back(), pack));
+    why->push_back(fmt::format("whole: {} is a multiple of {}", launch.sizes.back(), pack));
 }
 
 }  // namespace croton::codegen

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codegen/cost_model.hpp"
+#include "codegen/packed_accesses.hpp"
 #include "codegen/schedule.hpp"
 
 namespace croton::codegen {
@@ -14,11 +15,15 @@ void fit_split(Schedule& schedule, const Analysis& analysis, const Launch& launc
 /// Whether positions of elements are needed for their addresses alone, so that those of a row, or of everything, may be
 /// on several axes. Stores along these axes are packs of the last one.
 bool can_fold(const Analysis& analysis, const Launch& launch);
-/// The reason if such lines of the last axis are no whole packs.
-std::string why_no_packs_of_line(const Launch& launch);
-/// The width of indices if they are: positions have no lines, so that 64 bits for the first element of a block and 32
-/// from there are no help. `reach`: the elements that a block may address from its first one on.
-IndexWidth folded_index(const Analysis& analysis, const Launch& launch, std::int64_t reach, Reasons* why = nullptr);
+/// Whether the elements of a row are whole packs: those of a line on several axes must end with it, for one division to
+/// find them.
+bool lines_are_packs(const Launch& launch);
+/// The reason why packs of a row are moved as a whole, or not.
+std::string alignment_reason(const PackedAccesses& packed, const Schedule& schedule, const Launch& launch,
+                             const Machine& machine);
+/// The width of indices of rows. `reach`: the elements that a block may address from its first one on. Positions on
+/// several axes have no lines, so that 64 bits for the first element of a block and 32 from there are no help.
+IndexWidth row_index_width(const Analysis& analysis, const Launch& launch, std::int64_t reach, Reasons* why = nullptr);
 
 /// Adds the schedules that cut each row of a launch, or everything, into parts of whole subtrees of the tree: those
 /// that give each multiprocessor several blocks first, then longer and shorter ones. The threads are a power of two.

@@ -189,7 +189,7 @@ Variable sparsemax(Operand x, int axis) {
   const Variable given = in_floats(x);
   const int at = ops::normal_axis(axis, given.rank(), "sparsemax", x);
   const ReduceOptions along(std::vector<int>{at}, true);
-  const Variable v = cast(given, compute_dtype(given.dtype()));
+  const Variable v = ops::widened(given);
   // The largest element is at most 1 above tau, so elements more than 1 below the largest are not in the sum. The
   // selection is not differentiated: it is constant near x.
   const Variable top = builder::apply("max_or_lowest", {v}, {{"axes", expr::Ints{at}}}, x.where);
@@ -201,7 +201,7 @@ Variable sparsemax(Operand x, int axis) {
   // nan counts as above, and stays in the result.
   const Variable above = ~(z <= first);
   const Variable tau = (sum(where(above, z, 0), along) - 1) / sum(cast(above, v.dtype()), along);
-  return cast(where(above, z - tau, 0), given.dtype());
+  return ops::narrowed(where(above, z - tau, 0), given.dtype());
 }
 
 Variable glu(Operand x, int axis) {

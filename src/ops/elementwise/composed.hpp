@@ -13,21 +13,25 @@ namespace croton::ops {
 
 /// x, with integers and bool converted to floatX.
 Variable in_floats(const Operand& x);
+/// x in the dtype in which kernels compute: floats of 16 bits as float32.
+inline Variable widened(const Variable& x) { return cast(x, compute_dtype(x.dtype())); }
+/// The result of several steps in that dtype, rounded to `dtype` if that has 16 bits.
+inline Variable narrowed(const Variable& result, DType dtype) {
+  return compute_dtype(dtype) == dtype ? result : cast(result, dtype);
+}
 /// f(x) of x in floats, where f takes several steps: for 16 bits it is computed in float32 and rounded once.
 template <class F>
 Variable in_one_rounding(const Operand& x, const F& f) {
   const builder::OriginScope origin(x.where);
   const Variable v = in_floats(x);
-  const DType wide = compute_dtype(v.dtype());
-  return wide == v.dtype() ? f(v) : cast(f(cast(v, wide)), v.dtype());
+  return narrowed(f(widened(v)), v.dtype());
 }
 /// The same of two operands, whose common dtype the result has.
 template <class F>
 Variable in_one_rounding(const Operand& x, const Operand& y, const F& f) {
   const builder::OriginScope origin(x.where);
   const Variable v = in_floats(x), w = in_floats(y);
-  const DType dtype = promote(v.dtype(), w.dtype()), wide = compute_dtype(dtype);
-  return wide == dtype ? f(v, w) : cast(f(cast(v, wide), cast(w, wide)), dtype);
+  return narrowed(f(widened(v), widened(w)), promote(v.dtype(), w.dtype()));
 }
 /// TypeError of the operation `op` for complex numbers.
 void demand_real(const Operand& x, std::string_view op);

@@ -449,9 +449,10 @@ Variable categorical_crossentropy(Operand p, Operand target, const CrossentropyO
   const double smoothing = options.label_smoothing;
   if (!classes) {
     // The logarithms are rounded, since rules look for those of a softmax.
-    return ops::in_one_rounding(logs(), target, [&](const Variable& log_p, const Variable& t) {
-      return -sum(ops::smoothed(t, smoothing, p.variable.shape(-1)) * log_p, last);
-    });
+    const Variable log_p = logs();
+    const Variable t =
+        smoothing == 0 ? target.variable : ops::smoothed(ops::in_floats(target), smoothing, p.variable.shape(-1));
+    return ops::narrowed(-sum(ops::widened(t) * ops::widened(log_p), last), promote(t.dtype(), log_p.dtype()));
   }
   Variable loss = of_classes(p, target.variable, options);
   if (smoothing != 0)
@@ -472,10 +473,10 @@ Variable binary_crossentropy(Operand p, Operand target, const CrossentropyOption
   }
   // The logarithms are rounded, since rules look for those of a sigmoid.
   const Variable log_p = log(p), log_of_other = log(1 - p);
-  const DType wide = compute_dtype(log_p.dtype());
   const Variable t = options.label_smoothing == 0 ? target.variable : smoothed(ops::in_floats(target));
-  const Variable loss = -(t * cast(log_p, wide) + (1 - t) * cast(log_of_other, wide));
-  return wide == log_p.dtype() ? loss : cast(loss, promote(t.dtype(), log_p.dtype()));
+  const Variable of = ops::widened(t);
+  return ops::narrowed(-(of * ops::widened(log_p) + (1 - of) * ops::widened(log_of_other)),
+                       promote(t.dtype(), log_p.dtype()));
 }
 
 Variable layer_norm(Operand x, double eps) {

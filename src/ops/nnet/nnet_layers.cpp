@@ -71,13 +71,11 @@ Variable shaped_as(const Variable& parameter, const Variable& kept, const std::v
   return parameter.rank() == kept.rank() ? kept : squeeze(kept, axes);
 }
 
-/// x in the dtype of statistics: the squares of float16 overflow from 256 on.
-Variable widened(const Variable& x) { return cast(x, compute_dtype(x.dtype())); }
-
 /// (x - mean) / sqrt(variance + epsilon) over these axes.
 Variable normalised(const Variable& x, const std::vector<int>& axes, double epsilon) {
   const ReduceOptions over(axes, true);
-  const Variable wide = widened(x), centred = wide - mean(wide, over);
+  // The squares of float16 overflow from 256 on.
+  const Variable wide = ops::widened(x), centred = wide - mean(wide, over);
   return cast(centred / sqrt(mean(sqr(centred), over) + builder::number(epsilon, wide)), x.dtype());
 }
 
@@ -109,7 +107,7 @@ BatchNormed batch_norm_train(Operand x, Operand gamma, Operand beta, const Batch
   const builder::OriginScope origin(x.where);
   const ImageOp op{"batch_norm_train", x, 0};
   const DType dtype = floats(op.name, x).dtype();
-  const Variable values = widened(floats(op.name, x));
+  const Variable values = ops::widened(floats(op.name, x));
   const std::vector<int> axes = normalised_axes(op, options);
   const ReduceOptions over(axes, true);
   const Variable average = mean(values, over), centred = values - average, variance = mean(sqr(centred), over);
@@ -189,7 +187,7 @@ Variable local_response_norm(Operand x, const LocalResponseOptions& options) {
   const builder::OriginScope origin(x.where);
   const ImageOp op{"local_response_norm", x, 0};
   const DType dtype = floats(op.name, x).dtype();
-  const Variable values = widened(floats(op.name, x));
+  const Variable values = ops::widened(floats(op.name, x));
   const int last = values.rank() - 1, channels = channel_axis(op, options.layout, 1);
   if (options.size < 1) op.value_error(fmt::format("a window of {} channels", options.size));
   PoolOptions sums;

@@ -112,13 +112,12 @@ Variable poisson(Operand prediction, Operand target) {
 }
 
 Variable cosine_similarity(Operand prediction, Operand target, int axis) {
-  const builder::OriginScope origin(prediction.where);
-  const Variable p = in_floats(prediction), t = in_floats(target);
-  const auto unit = [&](const Variable& v) {
-    const Variable wide = cast(v, compute_dtype(v.dtype()));  // the squares of float16 overflow from 256 on
-    return wide * rsqrt(at_least(sum(sqr(wide), ReduceOptions(std::vector<int>{axis}, true)), 1e-12));
-  };
-  return cast(-sum(unit(p) * unit(t), ReduceOptions(axis)), promote(p.dtype(), t.dtype()));
+  return in_one_rounding(prediction, target, [&](const Variable& p, const Variable& t) {
+    const auto unit = [&](const Variable& v) {
+      return v * rsqrt(at_least(sum(sqr(v), ReduceOptions(std::vector<int>{axis}, true)), 1e-12));
+    };
+    return -sum(unit(p) * unit(t), ReduceOptions(axis));
+  });
 }
 
 Variable sigmoid_binary_crossentropy(Operand logits, Operand target) {
