@@ -47,6 +47,13 @@ def limit_of(found, workload, threads):
     return max(bounds, default=(None, ""))
 
 
+def did_alone(found, workload, threads):
+    """Whether Croton's other threads did less than half of the parts of kernels that they were offered: the machine
+    did something else, and the row says nothing about these threads."""
+    return any(record["worker_parts"] < record["offered_parts"] / 2
+               for record in records(found, "time", "croton", workload, threads) if "offered_parts" in record)
+
+
 def calls(found):
     """{threads: {workload: the times of each program, and their ratios}}"""
     table = {}
@@ -56,6 +63,7 @@ def calls(found):
             times = {p: summary(records(found, "time", p, workload, threads), "median_s") for p in [*programs, "hand"]}
             reused = summary(records(found, "time", "hand", workload, threads), "reused_s")
             row = {"times": times, "hand_reused": reused}
+            row["did_alone"] = did_alone(found, workload, threads)
             row["limit_s"], row["limit_by"] = limit_of(found, workload, threads)
             measured = {p: times[p]["median"] for p in programs if times[p] and "median" in times[p]}
             row["fastest"] = min(measured, key=measured.get, default=None)

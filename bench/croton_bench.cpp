@@ -146,6 +146,12 @@ void add_counts(const ct::CallCounts& counts, Record& record) {
   record.add("cached", static_cast<double>(counts.cached));
 }
 
+/// How much of the work other threads did: the kernels' parts that they were offered, and those of these that they did.
+void add_parts(const ct::CallCounts& counts, Record& record) {
+  record.add("offered_parts", static_cast<double>(counts.offered_parts));
+  record.add("worker_parts", static_cast<double>(counts.worker_parts));
+}
+
 void measure_fit(const std::string& name, const Options& options, Record& record) {
   if (options.mode != "time") throw std::invalid_argument("a training is measured in mode time alone");
   bench::Fit fit(name);
@@ -153,6 +159,7 @@ void measure_fit(const std::string& name, const Options& options, Record& record
   add_counts(fit.step_function().counts(), record);
   check(name, results, record);
   add_timing(bench::sample([&] { fit.epoch(); }, options.budget), record, fit.steps());
+  add_parts(fit.step_function().counts(), record);
 }
 
 void run_one(const std::string& name, const Options& options, Record& record, Record& versions) {
@@ -176,6 +183,7 @@ void run_one(const std::string& name, const Options& options, Record& record, Re
   check(name, results_of(work, first), record);
   if (name == "mlp_step") versions.add("products", counts.product_library);
   if (options.mode == "time") add_timing(bench::sample([&] { work.call(); }, options.budget), record);
+  add_parts(work.function.counts(), record);
 }
 
 /// True if every workload passed.

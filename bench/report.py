@@ -44,7 +44,8 @@ def call_row(workload, programs, row):
     hand = f"{cell(row['times']['hand'])} ({cell(row['hand_reused'])})" if row["times"]["hand"] else "-"
     limit = f"{seconds(row['limit_s'])} {row['limit_by']}" if row["limit_s"] else "-"
     distance = f"{row['croton_over_limit']:.2f}" if "croton_over_limit" in row else "-"
-    return [workload, *times, ratio, hand, limit, distance]
+    mark = " (!)" if row["did_alone"] else ""
+    return [workload + mark, *times, ratio, hand, limit, distance]
 
 
 def call_lines(table, failures):
@@ -54,6 +55,9 @@ def call_lines(table, failures):
                 "Croton / limit"]
         yield from ("", f"## Time per call, {threads} thread{'s' if threads > 1 else ''}", "")
         yield from table_of(head, [call_row(workload, programs, row) for workload, row in rows.items()])
+        if any(row["did_alone"] for row in rows.values()):
+            yield from ("", "(!): other threads did less than half of the parts of kernels that Croton offered them, in "
+                        "some round: the machine's cores were busy.")
         yield from notes(failures[f"time, {threads}"])
 
 

@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <numeric>
 
 #include "base/counted.hpp"
 #include "builder/node.hpp"
+#include "codegen/cost_model.hpp"
 #include "codegen/occupancy.hpp"
 #include "expr/print.hpp"
 #include "plan/loop_form.hpp"
@@ -42,23 +44,34 @@ bool names_architecture(std::string_view target) {
          digits[0] != '0';
 }
 
+/// The generated kernel for a product; -1 if a library computes it.
+int choose_product(const runtime::Executable& executable, const plan::Step& step, const runtime::SizedPlan& sized,
+                   bool cuda) {
+  const expr::Arena& arena = executable.program.graph.arena;
+  const DType dtype = arena.type(executable.call_of(step).as<fuse::ProductCall>().result).dtype;
+  return cuda && !runtime::has_library_products(dtype)
+             ? runtime::choose_generated_without_library(executable, step, sized.sizes)
+             : runtime::choose_generated(executable, step, sized.sizes);
+}
+
 /// The kernels of a step with the sizes of a call: none for work that is not by generated kernels.
 void show_step(const runtime::Executable& executable, const plan::Step& step, const runtime::SizedPlan& sized,
-               std::vector<runtime::BoundKernel>& kernels) {
+               bool cuda, std::vector<runtime::BoundKernel>& kernels) {
   const fuse::Call& call = executable.call_of(step);
-  const int generated = call.is<fuse::ProductCall>() ? runtime::choose_generated(executable, step, sized.sizes) : -1;
+  const int generated = call.is<fuse::ProductCall>() ? choose_product(executable, step, sized, cuda) : -1;
   if (call.is<fuse::KernelCall>() || generated >= 0)
     kernels.push_back(runtime::bind_kernel(executable, step, generated, sized.sizes, sized.memory));
 }
 
 /// The kernels of one launch, for the sizes of a call or for example sizes.
 std::vector<runtime::BoundKernel> show_launch(const runtime::Executable& executable, const plan::Plan& plan,
-                                              const plan::Launch& launch, const runtime::SizedPlan* sized, bool small) {
+                                              const plan::Launch& launch, const runtime::SizedPlan* sized, bool cuda,
+                                              bool small) {
   std::vector<runtime::BoundKernel> kernels;
   for (const plan::StepId s : launch.steps()) {
     const plan::Step& step = plan.steps[s];
     if (sized != nullptr) {
-      show_step(executable, step, *sized, kernels);
+      show_step(executable, step, *sized, cuda, kernels);
       continue;
     }
     const auto* kernel = std::get_if<fuse::KernelCall>(&executable.call_of(step).work);
@@ -83,6 +96,7 @@ void describe_launch(std::span<const runtime::BoundKernel> kernels, const codege
     if (!kernel.launch.sizes.empty())
       sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", fmt::join(kernel.launch.sizes, " x "));
     info.items += codegen::group_tiles(kernel.launch);
+    info.cost = std::max(info.cost, codegen::cost_of_element(*kernel.analysis));
     if (are_reductions) {  // of all arrays together
       info.points = 1;
       if (!runtime::is_epilogue(kernels, kernel)) info.length += codegen::inner_length(kernel.launch);
@@ -104,14 +118,19 @@ void describe_launch(std::span<const runtime::BoundKernel> kernels, const codege
   }
   const codegen::Work work = runtime::cpu_work(kernels);
   info.items = work.items;
+  info.grain = work.grain;
   info.launches = 1;
   info.launch = fmt::format("{}: {} work items, at least {} a thread", sizes, work.items, work.grain);
 }
 
-/// The schedules of shown kernels are for the usual machine, with the shared memory of the target's architecture: the
-/// device may be missing.
-codegen::Machine machine_of_target(const std::string& where) {
+/// The schedules of shown kernels are for the usual machine, or for `gpu`, with the shared memory of the target's
+/// architecture: the device may be missing.
+codegen::Machine machine_of_target(const std::string& where, const codegen::MachineConstants* gpu) {
   codegen::Machine machine;
+  if (gpu != nullptr) {
+    machine.multiprocessors = gpu->multiprocessors;
+    machine.cache_bytes = gpu->cache_bytes;
+  }
   if (is_cuda(where)) {
     machine.shared_bytes = codegen::shared_bytes_of_block(where.substr(5));
     machine.limits = codegen::limits_or_usual(where.substr(5));
@@ -125,8 +144,8 @@ void dump_small(const runtime::Executable& executable, const plan::Plan& plan, c
                 std::string_view overrides) {
   // Dumped programs use at most a million elements, if the text is the same for these sizes.
   const auto small =
-      runtime::schedule_launches(show_launch(executable, plan, launch, nullptr, true), codegen::Target::cuda,
-                                 machine_of_target("cuda:" + architecture), overrides);
+      runtime::schedule_launches(show_launch(executable, plan, launch, nullptr, true, true), codegen::Target::cuda,
+                                 machine_of_target("cuda:" + architecture, nullptr), overrides);
   const bool same =
       number < small.size() && std::ranges::equal(
                                    small[number], shown,
@@ -182,7 +201,7 @@ runtime::ScheduledFor scheduled_for(const std::string& where, const expr::Place 
                                     const detail::ShowOptions& options) {
   return {.device = options.target.empty() ? base::DeviceName::of_place(place).to_string() : where,
           .target = is_cuda(where) ? codegen::Target::cuda : codegen::Target::cpu,
-          .machine = machine_of_target(where),
+          .machine = machine_of_target(where, options.gpu),
           .overrides = options.schedule};
 }
 
@@ -265,49 +284,56 @@ KernelInfo show_text(std::span<const runtime::BoundKernel> kernels, const std::s
   return info;
 }
 
+/// The kernels of a launch of a plan, which may be that for a GPU.
+std::vector<KernelInfo> kernels_of(const runtime::Executable& executable, const plan::Plan& plan,
+                                   const plan::Launch& launch, const detail::ShowOptions& options) {
+  const plan::Step& first = plan.steps[launch.first_step];
+  const fuse::Call& call = executable.call_of(first);
+  const std::string& target = options.target;
+  const std::string where = target.empty()
+                                ? runtime::target_of(call.place, options.gpus)
+                                : (target == "cuda" ? fmt::format("cuda:{}", codegen::default_architecture) : target);
+  const auto& bodies = executable.bodies[first.call];
+  if (call.is<fuse::LoopCall>() && plan::why_by_steps(bodies[0]->program, bodies[0]->plan).empty())
+    return {show_loop(executable, first, where, options)};
+  std::vector<KernelInfo> result;
+  if (!bodies.empty()) {
+    detail::ShowOptions inside = options;
+    inside.sized = nullptr;
+    for (const auto& body : bodies) std::ranges::move(detail::show_kernels(*body, inside), std::back_inserter(result));
+    return result;
+  }
+  if (call.is<fuse::RoutineCall>()) return {show_routine(executable, first, where, options)};
+  std::vector<runtime::BoundKernel> kernels =
+      show_launch(executable, plan, launch, options.sized, is_cuda(where), false);
+  if (kernels.empty()) return {};
+  const auto launches =
+      runtime::schedule_launches(std::move(kernels), is_cuda(where) ? codegen::Target::cuda : codegen::Target::cpu,
+                                 machine_of_target(where, options.gpu), options.schedule);
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    if (is_cuda(where)) dump_small(executable, plan, launch, i, launches[i], where.substr(5), options.schedule);
+    result.push_back(show_text(launches[i], where, call.place, options));
+  }
+  return result;
+}
+
 }  // namespace
 
-std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executable, const ShowOptions& options) {
+detail::ShownLaunches detail::show_launches(const runtime::Executable& executable, const ShowOptions& options) {
   const std::string& target = options.target;
   if (!target.empty() && target != "cpu" && !names_architecture(target))
     throw ValueError(fmt::format("kernels(\"{}\"): targets are cpu and cuda:sm_XX, such as cuda:sm_90", target));
   // The launches of a GPU, also of a function on the host.
-  const plan::Plan plan = is_cuda(target) ? plan::make_plan_for_gpu(executable.program) : executable.plan;
+  ShownLaunches shown{is_cuda(target) ? plan::make_plan_for_gpu(executable.program) : executable.plan, {}};
+  for (const plan::LaunchId number : shown.plan.launches.ids())
+    shown.launches.push_back({number, kernels_of(executable, shown.plan, shown.plan.launches[number], options)});
+  return shown;
+}
+
+std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executable, const ShowOptions& options) {
   std::vector<KernelInfo> result;
-  for (const plan::Launch& launch : plan.launches) {
-    const plan::Step& first = plan.steps[launch.first_step];
-    const expr::Place place = executable.call_of(first).place;
-    const std::string where = target.empty()
-                                  ? runtime::target_of(place, options.gpus)
-                                  : (target == "cuda" ? fmt::format("cuda:{}", codegen::default_architecture) : target);
-    const auto& bodies = executable.bodies[first.call];
-    if (executable.call_of(first).is<fuse::LoopCall>() &&
-        plan::why_by_steps(bodies[0]->program, bodies[0]->plan).empty()) {
-      result.push_back(show_loop(executable, first, where, options));
-      continue;
-    }
-    if (!bodies.empty()) {
-      ShowOptions inside = options;
-      inside.sized = nullptr;
-      for (const auto& body : bodies) {
-        for (KernelInfo& kernel : show_kernels(*body, inside)) result.push_back(std::move(kernel));
-      }
-      continue;
-    }
-    if (executable.call_of(first).is<fuse::RoutineCall>()) {
-      result.push_back(show_routine(executable, first, where, options));
-      continue;
-    }
-    std::vector<runtime::BoundKernel> kernels = show_launch(executable, plan, launch, options.sized, false);
-    if (kernels.empty()) continue;
-    const auto launches =
-        runtime::schedule_launches(std::move(kernels), is_cuda(where) ? codegen::Target::cuda : codegen::Target::cpu,
-                                   machine_of_target(where), options.schedule);
-    for (std::size_t i = 0; i < launches.size(); ++i) {
-      if (is_cuda(where)) dump_small(executable, plan, launch, i, launches[i], where.substr(5), options.schedule);
-      result.push_back(show_text(launches[i], where, place, options));
-    }
-  }
+  for (ShownLaunches::Launch& launch : show_launches(executable, options).launches)
+    std::ranges::move(launch.kernels, std::back_inserter(result));
   return result;
 }
 

@@ -66,6 +66,10 @@ Trace::Trace() : state_(std::make_unique<State>()) { runtime::start_trace(state_
 Trace::~Trace() { stop(); }
 void Trace::stop() { runtime::stop_trace(state_->recorder.get()); }
 
+std::vector<runtime::RecordedEvent> detail::recorded_events(const Trace& trace) {
+  return trace.state_->recorder->events();
+}
+
 std::vector<TraceEvent> Trace::events() const {
   std::vector<TraceEvent> all;
   for (const runtime::RecordedEvent& event : state_->recorder->events()) {

@@ -14,6 +14,7 @@
 
 #include "base/config.hpp"
 #include "doctor.hpp"
+#include "explain.hpp"
 #include "inspect.hpp"
 #include "kernel_cache.hpp"
 #include "mlp_digits.hpp"
@@ -31,6 +32,7 @@ constexpr const char* help_text =
     "  doctor [--json]      what Croton finds on this machine, and how to get what is missing; --json: an object a "
     "line\n"
     "  inspect NAME ...     graph, plan and kernels of an example or a file, for any GPU (--help: its options)\n"
+    "  explain NAME ...     time and limit of each step of an example or a file, on any GPU (--help: its options)\n"
     "  simulate FILE ...    run a CUDA kernel of your own in the simulator (--help: its options)\n"
     "  flags [--markdown]   all flags: values, who set them, what they mean\n"
     "  cache [list|clear]   the compiled kernels on disk\n"
@@ -131,10 +133,11 @@ struct Command {
   int (*run)(const Arguments&);
 };
 
-constexpr std::array<Command, 11> commands{{{"demo", demo},
+constexpr std::array<Command, 12> commands{{{"demo", demo},
                                             {"devices", show_devices},
                                             {"doctor", examine},
                                             {"inspect", inspect},
+                                            {"explain", explain},
                                             {"simulate", simulate},
                                             {"flags", show_flags},
                                             {"cache", show_cache},

@@ -4,15 +4,14 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <charconv>
+#include <algorithm>
 #include <iostream>
 #include <optional>
 #include <string_view>
 
 #include "base/config.hpp"
-#include "base/file.hpp"
 #include "compile.hpp"
+#include "examples.hpp"
 #include "expr/parse.hpp"
 #include "expr/print.hpp"
 #include "expr/verify.hpp"
@@ -23,51 +22,6 @@
 
 namespace croton::tool {
 namespace {
-
-constexpr std::size_t max_file = std::size_t{4} << 20;
-
-// ---- the examples ----
-
-Function softmax_example() {
-  const Variable x = matrix("x");
-  return function({x}, nnet::softmax(x, 1), {.name = "softmax"});
-}
-
-Function layernorm_example() {
-  const Variable x = matrix("x");
-  return function({x}, nnet::layer_norm(x), {.name = "layernorm"});
-}
-
-Function mlp_step_example() {
-  const Variable x = matrix("x"), y = ivector("y");
-  const auto zeros = [](const char* name, Sizes shape) {
-    return shared(Array::zeros(DType::float32, std::move(shape)), {.name = name});
-  };
-  const Variable w = zeros("w", {784, 128}), b = zeros("b", {128}), v = zeros("v", {128, 10}), c = zeros("c", {10});
-  const Variable hidden = nnet::relu(dot(x, w) + b);
-  const Variable loss = mean(nnet::categorical_crossentropy(nnet::softmax(dot(hidden, v) + c, 1), y));
-  FunctionOptions options{.name = "mlp_step"};
-  for (const Variable& parameter : {w, b, v, c})
-    options.updates.emplace_back(parameter, parameter - 0.1f * grad(loss, parameter));
-  return function({x, y}, loss, options);
-}
-
-Function axpy_example() {
-  const Variable a = scalar("a"), x = vector("x"), y = vector("y");
-  return function({a, x, y}, a * x + y, {.name = "axpy"});
-}
-
-struct Example {
-  const char* name;
-  Function (*make)();
-  const char* text;
-};
-
-constexpr std::array<Example, 4> examples{
-    {{"softmax", softmax_example, "softmax of the rows of a matrix: one kernel of the family row"},
-     {"layernorm", layernorm_example, "layer norm of the rows of a matrix"},
-     {"mlp_step", mlp_step_example, "a step of training of a small network: products, loss, gradients, updates"},
-     {"axpy", axpy_example, "a * x + y of vectors: one kernel of the family pointwise"}}};
 
 // ---- output ----
 
@@ -104,36 +58,6 @@ std::string show(const Function& f, const InspectRequest& request) {
   return text;
 }
 
-/// "4096x1024,1024,": the shapes of three arguments, of which the last one is a scalar. Nothing for other text.
-std::optional<std::vector<Sizes>> parse_shapes(std::string_view text) {
-  std::vector<Sizes> shapes(1);
-  while (!text.empty()) {
-    std::int64_t size = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-    const bool is_size = error == std::errc() && size >= 0;
-    if (is_size) {
-      shapes.back().push_back(size);
-      text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    }
-    if (text.empty()) break;
-    const char next = text.front();
-    text.remove_prefix(1);
-    if (next == ',')
-      shapes.emplace_back();
-    else if (next != 'x' || !is_size || text.empty() || text.front() == ',')
-      return std::nullopt;
-  }
-  return shapes;
-}
-
-std::string read_graph(const std::string& path) {
-  const auto bytes = base::read_file(path, max_file);
-  if (!bytes)
-    throw FileError(
-        fmt::format("{} is no file, and no example: croton inspect --list names those that there are", path));
-  return {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
-}
-
 // ---- the command line ----
 
 constexpr const char* help_text =
@@ -160,8 +84,7 @@ int refuse(const std::string& message) {
 }  // namespace
 
 std::string inspect_text(const std::string& source, const InspectRequest& request) {
-  const std::string shown = heading("graph");  // what --graph has printed is read again
-  const std::string_view graph = std::string_view(source).substr(source.starts_with(shown) ? shown.size() : 0);
+  const std::string_view graph = graph_part(source);
   builder::Imported imported =
       detail::import_graph("", [&] { return builder::Imported{expr::parse_graph(graph), {}, {}}; });
   expr::verify(imported.graph);
@@ -200,7 +123,7 @@ int inspect(const std::vector<std::string>& arguments) {
       std::cout << help_text;
       return 0;
     } else if (word == "--list") {
-      for (const Example& example : examples) std::cout << fmt::format("{:10} {}\n", example.name, example.text);
+      std::cout << list_of_examples();
       return 0;
     } else if (word == "--target") {
       if (++i == arguments.size()) return refuse("--target needs a target, such as cuda:sm_90");
@@ -218,9 +141,8 @@ int inspect(const std::vector<std::string>& arguments) {
   if (request.what.empty()) return refuse("an example or a file is missing");
   if (!any) request.graph = request.plan = request.kernels = true;
   detail::apply_settings();
-  const auto* example = std::ranges::find_if(examples, [&](const Example& e) { return request.what == e.name; });
-  std::cout << (example != examples.end() ? show(example->make(), request)
-                                          : inspect_text(read_graph(request.what), request));
+  const Function example = make_example(request.what);
+  std::cout << (example.defined() ? show(example, request) : inspect_text(read_graph(request.what), request));
   return 0;
 }
 

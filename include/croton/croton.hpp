@@ -9,6 +9,7 @@
 #include <croton/device.hpp>
 #include <croton/elementwise.hpp>
 #include <croton/error.hpp>
+#include <croton/explain.hpp>
 #include <croton/function.hpp>
 #include <croton/grad.hpp>
 #include <croton/ifelse.hpp>

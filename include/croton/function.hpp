@@ -179,6 +179,8 @@ struct KernelInfo {
   std::int64_t items = 0;         ///< that the launch distributes: elements, rows, tiles or parts of a reduction
   std::int64_t points = 0;        ///< independent results: elements, rows or columns
   std::int64_t length = 0;        ///< elements that are walked for each point, at most: 1 without reductions
+  int cost = 0;                   ///< of an element, in additions; 0 for routines and loops
+  std::int64_t grain = 0;         ///< of the CPU: the items that are worth another thread
   std::int64_t blocks = 0;        ///< of a CUDA target
   std::int64_t threads = 0;       ///< of a block
   std::int64_t shared_bytes = 0;  ///< dynamic shared memory of a block; static one is in `facts`
@@ -209,7 +211,11 @@ struct CallCounts {
   std::uint64_t reference_kernels = 0;  ///< kernels run by the reference evaluator
   std::uint64_t compiled = 0;           ///< kernels compiled
   std::uint64_t cached = 0;             ///< kernels taken from the cache on disk
-  std::uint64_t transfers = 0;          ///< copies from one device to another
+  std::uint64_t offered_parts = 0;      ///< parts of kernels on the host that other threads were offered
+  /// Those of them that other threads did. Far fewer mean that the cores were busy: the calling thread does the parts
+  /// that nobody has begun.
+  std::uint64_t worker_parts = 0;
+  std::uint64_t transfers = 0;  ///< copies from one device to another
   std::uint64_t transferred_bytes = 0;
   std::string product_library;
   std::string compiler;
@@ -220,7 +226,9 @@ class Callable;
 struct CompiledFunction;
 }  // namespace detail
 
-struct Verification;  // verification.hpp
+struct Verification;    // verification.hpp
+struct Explanation;     // explain.hpp
+struct ExplainOptions;  // explain.hpp
 
 /// A compiled function. C++ copies refer to the same function; calls from several threads wait for each other (`copy()`
 /// gives a function that does not wait).
@@ -269,6 +277,10 @@ class Function {
   /// stay shared; results never change. ValueError for overrides of another form, and for a kernel that this function
   /// has neither in its last call nor for example sizes. A loop that is one launch has the numbers of the family row.
   Function with_schedule(const std::string& kernel, const std::string& schedule) const;
+  /// The distance of each step of a call to the limit of a machine, and why (explain.hpp). Without options: on the
+  /// function's device, for a function without inputs.
+  Explanation explain() const;
+  Explanation explain(const ExplainOptions& options) const;
   /// The effect of overrides of the schedule (in the format of the flag schedule): for each kernel its schedule and
   /// launch before and after, and for a CUDA target its facts, if NVRTC is found. Results never change.
   std::string schedule_difference(const std::string& target, const std::string& schedule) const;

@@ -15,6 +15,14 @@
 
 namespace croton {
 
+class Trace;
+namespace runtime {
+struct RecordedEvent;
+}
+namespace detail {
+std::vector<runtime::RecordedEvent> recorded_events(const Trace& trace);
+}
+
 /// One launch of a plan, or one copy between devices.
 struct TraceEvent {
   std::string function;   ///< its name
@@ -48,6 +56,7 @@ class Trace {
   void write(const std::string& path) const;
 
  private:
+  friend std::vector<runtime::RecordedEvent> detail::recorded_events(const Trace& trace);
   struct State;
   std::unique_ptr<State> state_;
 };

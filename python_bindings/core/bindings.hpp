@@ -64,6 +64,8 @@ void bind_random(nb::module_& m);
 void bind_inspection(nb::module_& m);
 /// function, Function, KernelInfo.
 void bind_functions(nb::module_& m);
+/// Explanation, ExplainedStep, known_gpus.
+void bind_explain(nb::module_& m);
 /// Trace, log_device_placement.
 void bind_trace(nb::module_& m);
 /// <croton/nn.hpp>.

@@ -1,4 +1,5 @@
 // croton.function, and compiled functions as Python callables. Croton compiles and computes without the GIL.
+#include <croton/explain.hpp>
 #include <croton/function.hpp>
 #include <croton/verification.hpp>
 
@@ -8,6 +9,7 @@
 #include "core/gil.hpp"
 #include "core/lists.hpp"
 #include "core/operands.hpp"
+#include "core/python_trace.hpp"
 #include "core/where.hpp"
 
 namespace croton::python {
@@ -345,6 +347,9 @@ void bind_kernel(nb::module_& m) {
       .def_ro("compiled", &CallCounts::compiled, "Kernels compiled.")
       .def_ro("cached", &CallCounts::cached, "Kernels taken from the cache on disk.")
       .def_ro("transfers", &CallCounts::transfers, "Copies from one device to another.")
+      .def_ro("offered_parts", &CallCounts::offered_parts, "Parts of kernels that other threads were offered.")
+      .def_ro("worker_parts", &CallCounts::worker_parts,
+              "Those that other threads did; far fewer mean that the cores were busy.")
       .def_ro("transferred_bytes", &CallCounts::transferred_bytes)
       .def_ro("product_library", &CallCounts::product_library)
       .def_ro("compiler", &CallCounts::compiler);
@@ -421,6 +426,19 @@ void bind_callable(nb::module_& m) {
           "target"_a = "", "schedule"_a = "", "shapes"_a = std::vector<Sizes>(),
           "The schedule of each kernel, and why it was chosen: as the last call ran it. Before the first call, or with "
           "arguments, those of kernels(target, schedule, shapes).")
+      .def(
+          "explain",
+          [](const Callable& f, const std::string& machine, const std::vector<Sizes>& shapes,
+             const std::string& schedule, const PythonTrace* trace) {
+            const Trace* const recorded = trace != nullptr ? &trace->get() : nullptr;
+            const ReleaseGil no_gil;
+            return f.function.explain({.machine = machine, .shapes = shapes, .schedule = schedule, .trace = recorded});
+          },
+          "machine"_a = "", "shapes"_a = std::vector<Sizes>(), "schedule"_a = "", "trace"_a = nb::none(),
+          "How far each step of a call is from the limit of a machine, and why. machine: 'cpu', or a GPU by a part of "
+          "its name ('H100'; croton.known_gpus()); '' for the function's device. shapes: those of the arguments. "
+          "trace: a recording of calls on the host, to compare the model with; without one, a function that changes "
+          "nothing is called to measure it. print() shows a table.")
       .def(
           "with_schedule",
           [](const Callable& f, const std::string& kernel, const std::string& schedule) {

@@ -33,6 +33,7 @@ NB_MODULE(_croton, m) {
   bind_loops(m);
   bind_random(m);
   bind_inspection(m);
+  bind_explain(m);
   bind_functions(m);
   bind_foreign_arrays(m);
   bind_data(io);

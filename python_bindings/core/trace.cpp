@@ -1,41 +1,13 @@
 // Traces of calls and the placement log: where and when work ran.
 #include <croton/device.hpp>
-#include <croton/trace.hpp>
-
-#include <memory>
 
 #include "core/bindings.hpp"
 #include "core/gil.hpp"
 #include "core/python_stream.hpp"
+#include "core/python_trace.hpp"
 
 namespace croton::python {
 namespace {
-
-/// A Trace whose methods run without the GIL: the calls that they wait for may need it.
-class PythonTrace {
- public:
-  PythonTrace() = default;
-  PythonTrace(PythonTrace&&) noexcept = default;
-  ~PythonTrace() {
-    const ReleaseGil no_gil;
-    trace_.reset();
-  }
-  void stop() const {
-    const ReleaseGil no_gil;
-    trace_->stop();
-  }
-  std::vector<TraceEvent> events() const {
-    const ReleaseGil no_gil;
-    return trace_->events();
-  }
-  void write(const std::string& path) const {
-    const ReleaseGil no_gil;
-    trace_->write(path);
-  }
-
- private:
-  std::unique_ptr<Trace> trace_ = std::make_unique<Trace>();
-};
 
 void bind_trace_class(nb::module_& m) {
   nb::class_<TraceEvent>(m, "TraceEvent", "One launch of a plan, or one copy between devices.")

@@ -279,6 +279,8 @@ CallCounts Callable::counts() const {
   c.reference_kernels = run_counts_.reference_kernels;
   c.compiled = run_counts_.compiled;
   c.cached = run_counts_.cached;
+  c.offered_parts = run_counts_.offered_parts;
+  c.worker_parts = run_counts_.worker_parts;
   c.transfers = run_counts_.transfers;
   c.transferred_bytes = run_counts_.transferred_bytes;
   c.product_library = runtime::cpu::product_libraries();

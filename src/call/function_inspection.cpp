@@ -41,18 +41,9 @@ std::vector<TransferInfo> Function::transfers() const { return impl().transfers(
 std::vector<std::string> Function::devices() const { return detail::devices_of(*impl().placed().executable); }
 std::string Function::placement() const { return detail::print_placement(impl().placed()); }
 
-namespace {
-
-/// Overrides, followed by more overrides, which have priority.
-std::string joined(const std::string& schedule, const std::string& more) {
-  return schedule + (schedule.empty() || more.empty() ? "" : "+") + more;
-}
-
-}  // namespace
-
 std::vector<KernelInfo> Function::kernels(const std::string& target, const KernelOptions& options) const {
   detail::apply_settings();
-  const std::string schedule = joined(impl().function().schedule, options.schedule);
+  const std::string schedule = codegen::joined_overrides(impl().function().schedule, options.schedule);
   detail::ShowOptions show{.target = target, .schedule = schedule, .gpus = impl().function().gpus()};
   if (options.shapes.empty()) {
     // Without inputs the sizes are known, unless some are computed.
@@ -110,7 +101,7 @@ Function Function::with_schedule(const std::string& kernel, const std::string& s
         "selects them",
         name(), kernel, schedule, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
   }
-  return Function(impl().with_schedule(joined(impl().function().schedule, more)));
+  return Function(impl().with_schedule(codegen::joined_overrides(impl().function().schedule, more)));
 }
 
 std::string Function::schedule_difference(const std::string& target, const std::string& schedule) const {

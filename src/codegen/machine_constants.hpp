@@ -1,9 +1,10 @@
 // The constants of the models of a launch: that by which schedules are chosen (cost_model.hpp), and that of machine
-// code (runtime/cuda/inspect/launch_model.hpp). They are measured: change them only together with the report that they
-// come from.
+// code (runtime/cuda/inspect/launch_model.hpp). Those of the H200 are measured: change them only together with the
+// report that they come from. Those of other GPUs, which only explanations use, are of data sheets.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace croton::codegen {
@@ -22,6 +23,10 @@ struct MachineConstants {
   double join_seconds;             // the warps of a block join their states, with barriers
   double publish_seconds;          // a block publishes a partial result, and finds out whether it is the last one
   double last_block_seconds;       // the last block begins to join the partial results of the others
+  std::string_view architecture;
+  // Additions and multiplications a second of large products by the library, by the size of their elements; float32
+  // without TensorFloat-32.
+  double product_rate_64, product_rate_32, product_rate_16;
 };
 
 /// Copy, clock (1980 MHz) and multiprocessors are in the report's first lines; instructions: 132 multiprocessors with 4
@@ -31,7 +36,8 @@ struct MachineConstants {
 /// item 25 of the report, in a stream. block_seconds: there 100,000 empty blocks take 61.6 microseconds. join_seconds:
 /// item 15, softmax of rows of 1024 by 256 threads instead of 32. publish_seconds and last_block_seconds: together the
 /// time that the last block adds to the sum of 2^20 elements, item 11; the share of each block is that which fits best
-/// to sums of 16384 blocks, items 10 and 12.
+/// to sums of 16384 blocks, items 10 and 12. product_rate_32: 2026-11-28-gpu-check-nvidia-h200.md, "product_float32";
+/// the others are three quarters of the data sheet's, which is the measured share of TensorFloat-32's.
 inline constexpr MachineConstants h200{.name = "NVIDIA H200",
                                        .report = "bench/results/2026-11-28-gpu-variants-nvidia-h200.md",
                                        .multiprocessors = 132,
@@ -45,6 +51,16 @@ inline constexpr MachineConstants h200{.name = "NVIDIA H200",
                                        .block_seconds = 132 * 61.6e-6 / 100'000,
                                        .join_seconds = 0.3e-6,
                                        .publish_seconds = 0.5e-6,
-                                       .last_block_seconds = 0.8e-6};
+                                       .last_block_seconds = 0.8e-6,
+                                       .architecture = "sm_90",
+                                       .product_rate_64 = 50e12,
+                                       .product_rate_32 = 51.0e12,
+                                       .product_rate_16 = 732e12};
+
+/// The GPUs of which explanations know something, the H200 first.
+std::span<const MachineConstants> known_machines();
+/// The machine with this name, or a part of it, in letters of any case: "H100", "rtx 4090". ValueError, with all names,
+/// if there is none.
+const MachineConstants& find_machine(std::string_view name);
 
 }  // namespace croton::codegen

@@ -152,6 +152,10 @@ std::string overrides_for(std::string_view kernel, std::string_view overrides) {
   return result;
 }
 
+std::string joined_overrides(const std::string& overrides, const std::string& more) {
+  return overrides + (overrides.empty() || more.empty() ? "" : "+") + more;
+}
+
 bool selects_one(std::string_view kernel, const std::vector<std::string>& names) {
   return kernel.empty() || is_family(kernel) ||
          std::ranges::any_of(names, [&](const std::string& name) { return selects(kernel, name); });

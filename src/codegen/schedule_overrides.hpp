@@ -21,6 +21,8 @@ Overrides read_overrides(std::string_view text, kernel::Family family, const Nam
 /// "row_1a2b3c.threads=128+row_1a2b3c.vector=2" for the overrides "threads=128+vector=2" of one kernel or family, given
 /// as in such a text; unchanged if `kernel` is empty. ValueError for any other text.
 std::string overrides_for(std::string_view kernel, std::string_view overrides);
+/// Overrides, followed by more overrides, which have priority.
+std::string joined_overrides(const std::string& overrides, const std::string& more);
 /// Whether a text that overrides_for() accepts is a family or the beginning of one of these names or of their digests.
 bool selects_one(std::string_view kernel, const std::vector<std::string>& names);
 

@@ -170,7 +170,7 @@ Program fuse(expr::Graph graph, const Options& options) {
   const expr::Graph& g = program.graph;
   program.host = host_values(g);
   const HostValues& host = program.host;
-  const Regions regions = find_regions(g, host, options);
+  Regions regions = find_regions(g, host, options);
 
   // Regions, products and other calls, by segment and then by level, so that each call comes after the calls whose
   // results it reads.
@@ -183,7 +183,7 @@ Program fuse(expr::Graph graph, const Options& options) {
   std::vector<Item> items;
   for (const RegionId r : regions.regions.ids()) {
     const Region& region = regions.regions[r];
-    const bool stores = std::ranges::any_of(region.members, [&](NodeId m) { return regions.stored[m]; });
+    const bool stores = std::ranges::any_of(region.members, [&](NodeId m) { return regions.is_stored(m); });
     if (stores) items.push_back({region.segment, region.level, region.members.front(), r});
   }
   const ResultGroups groups = group_results(g.arena, regions.computed, host);
@@ -201,6 +201,7 @@ Program fuse(expr::Graph graph, const Options& options) {
     call.place = g.arena.node(item.first).place;
     if (item.region != no_region) {
       call.members = regions.regions[item.region].members;
+      call.apart = regions.regions[item.region].apart;
       call.work = lower(g, regions, regions.regions[item.region], host);
     } else {
       call.members = {item.first};
@@ -209,6 +210,7 @@ Program fuse(expr::Graph graph, const Options& options) {
     }
     program.calls.push_back(std::move(call));
   }
+  program.stored = std::move(regions.stored);
   if (guarded) guard_values(program, options.nan_guard);
   return program;
 }

@@ -36,7 +36,7 @@ class Lowering {
     }
     std::vector<std::pair<NodeId, NodeId>> values;  // member, value
     for (const NodeId member : region_.members) {
-      if (regions_.stored[member]) values.emplace_back(member, element(member, index_of_member(member)));
+      if (regions_.is_stored(member)) values.emplace_back(member, element(member, index_of_member(member)));
       note_origin(member);
     }
     // Written operands come after the read ones, and all read ones are known now.
@@ -170,7 +170,8 @@ class Lowering {
     const bool here = members_.contains(node);
     if (op.is(Core::size)) return extent(node);
     // A number that the host knows from the start is computed again, even if another kernel stores it as a result.
-    const bool elsewhere = regions_.stored[node] && !here && (!host_.known_at_once(node) || regions_.deep[node]);
+    const bool elsewhere =
+        regions_.is_stored(node) && !here && (!host_.known_at_once(node) || regions_.stored[node] == Stored::depth);
     if (op.kind == Kind::Leaf || is_call(op) || elsewhere) return load(node, at);
     switch (op.kind) {
       case Kind::Map: {

@@ -13,9 +13,9 @@ using expr::Core;
 using expr::Kind;
 
 /// Whether the stored matrix is the transpose of this one; views that are not stored are read through.
-bool is_stored_transposed(const Arena& arena, const std::vector<bool>& stored, NodeId matrix) {
+bool is_stored_transposed(const Arena& arena, const std::vector<Stored>& stored, NodeId matrix) {
   bool transposed = false;
-  for (; arena.op(matrix).kind == Kind::View && !stored[matrix]; matrix = arena.input(matrix, 0))
+  for (; arena.op(matrix).kind == Kind::View && stored[matrix] == Stored::no; matrix = arena.input(matrix, 0))
     transposed ^= matrix_view(arena, matrix).value();
   return transposed;
 }
@@ -62,7 +62,7 @@ std::optional<bool> matrix_view(const Arena& arena, NodeId node) {
   return pattern == axes ? std::optional(true) : std::nullopt;
 }
 
-ProductCall product_call(const expr::Graph& graph, const std::vector<bool>& stored, NodeId id) {
+ProductCall product_call(const expr::Graph& graph, const std::vector<Stored>& stored, NodeId id) {
   const Arena& arena = graph.arena;
   ProductCall call{.result = id, .left = 0, .right = 0, .origin = arena.origin(id)};
   if (arena.op(id).is(Core::gemm)) {

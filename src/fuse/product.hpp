@@ -16,6 +16,6 @@ std::optional<bool> matrix_view(const expr::Arena& arena, NodeId node);
 bool is_contiguous_reshape(const expr::Arena& arena, NodeId node);
 
 /// The call of a product node. `stored`: the nodes that have buffers.
-ProductCall product_call(const expr::Graph& graph, const std::vector<bool>& stored, NodeId id);
+ProductCall product_call(const expr::Graph& graph, const std::vector<Stored>& stored, NodeId id);
 
 }  // namespace croton::fuse

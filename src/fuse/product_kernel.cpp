@@ -16,7 +16,7 @@ using expr::Kind;
 /// Builds the kernel of one product, and its call.
 class ProductKernel {
  public:
-  ProductKernel(const Arena& arena, const std::vector<bool>& stored, const ProductCall& product)
+  ProductKernel(const Arena& arena, const std::vector<Stored>& stored, const ProductCall& product)
       : arena_(arena), stored_(stored), product_(product), rank_(arena.type(product.result).rank()) {
     body_.set_origin(body_.add_origin(product.origin));
     index_type_ = body_.intern_type({DType::int64, {}});
@@ -117,7 +117,7 @@ class ProductKernel {
     }
     index[rank_ - 2] = row;
     index[rank_ - 1] = column;
-    for (; arena_.op(matrix).kind == Kind::View && !stored_[matrix]; matrix = arena_.input(matrix, 0))
+    for (; arena_.op(matrix).kind == Kind::View && stored_[matrix] == Stored::no; matrix = arena_.input(matrix, 0))
       index = arena_.op(matrix).is(expr::Core::reshape) ? unravelled(matrix, index) : unshuffled(matrix, index);
     const std::size_t operand = operand_of(matrix, index.size());
     return body_.make_typed(Core::load, index, {{"operand", operand}},
@@ -143,7 +143,7 @@ class ProductKernel {
   }
 
   const Arena& arena_;
-  const std::vector<bool>& stored_;
+  const std::vector<Stored>& stored_;
   const ProductCall& product_;
   std::size_t rank_;
   KernelCall call_;
@@ -156,7 +156,7 @@ class ProductKernel {
 
 }  // namespace
 
-KernelCall product_kernel(const expr::Graph& graph, const std::vector<bool>& stored, const ProductCall& product,
+KernelCall product_kernel(const expr::Graph& graph, const std::vector<Stored>& stored, const ProductCall& product,
                           GeneratedProduct form) {
   return ProductKernel(graph.arena, stored, product).make(form);
 }

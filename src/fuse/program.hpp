@@ -5,6 +5,7 @@
 #include "expr/branch.hpp"
 #include "expr/graph.hpp"
 #include "expr/loop.hpp"
+#include "fuse/decision.hpp"
 #include "fuse/host.hpp"
 #include "kernel/kernel.hpp"
 
@@ -127,6 +128,7 @@ struct Call {
   Work work;
   expr::Place place = base::host_place;  // the device that runs it
   std::vector<NodeId> members;           // the nodes that it computes
+  std::vector<Separation> apart = {};    // why a kernel is apart from those whose values its first node reads
   SegmentId segment = first_segment;     // it needs the sizes read back at the ends of all segments before
 
   template <class Kind>
@@ -152,6 +154,7 @@ struct Program {
   expr::Graph graph;
   HostValues host;
   base::IdVector<CallId, Call> calls;  // segment by segment
+  std::vector<Stored> stored;          // per node: why it has a buffer
   std::size_t kernel_count() const;    // these counts include bodies
   std::size_t product_count() const;
   std::size_t transfer_count() const;

@@ -62,7 +62,7 @@ class RegionFinder {
         collector_(storage_) {
     const NodeId count = arena_.size();
     result_.region_of.assign(count, no_region);
-    result_.stored.assign(count, false);
+    result_.stored.assign(count, Stored::no);
     result_.level_of.assign(count, 0);
     is_sent_.assign(count, false);
     is_update_.assign(count, false);
@@ -80,7 +80,6 @@ class RegionFinder {
     }
     mark_stored();
     result_.computed = std::move(storage_.computed);
-    result_.deep = std::move(storage_.deep);
     return std::move(result_);
   }
 
@@ -91,8 +90,13 @@ class RegionFinder {
     if (is_call(op)) return place_call(id);
     const Candidate c = candidate_of(id);
     const std::vector<Source>& sources = collector_.sources();
-    const RegionId found = storage_.contracts[id] ? no_region : choose(c, sources);
-    join(found != no_region ? found : open_region(c, sources), c, sources);
+    RegionId found = storage_.contracts[id] ? no_region : choose(c, sources);
+    if (found == no_region) {
+      std::vector<Separation> apart = separations(c, sources);
+      found = open_region(c, sources);
+      result_.regions[found].apart = std::move(apart);
+    }
+    join(found, c, sources);
   }
 
   /// Calls are in no region. The level of a call is higher than the levels of all nodes that it reads.
@@ -100,7 +104,7 @@ class RegionFinder {
     collector_.begin();
     for (const NodeId input : arena_.inputs(id)) {
       // A transfer reads a stored node, even a number that kernels would compute again.
-      if (storage_.must_store[input])
+      if (storage_.is_stored(input))
         collector_.add(input);
       else
         collector_.collect(input, Axes(arena_.type(input).rank(), 0), false);
@@ -145,12 +149,17 @@ class RegionFinder {
     return c;
   }
 
+  /// Why the candidate cannot join the region whatever their shapes are.
+  std::optional<Apart> is_elsewhere(const Candidate& c, const Region& region) const {
+    if (region.place != arena_.node(c.node).place) return Apart::device;
+    if (region.segment != host_.segment[c.node]) return Apart::sizes_read_back;
+    if (region.body_nodes >= options_.max_body_nodes) return Apart::too_large;
+    return std::nullopt;
+  }
+
   /// The axis of the region's space for each dimension of the candidate; nothing if the candidate cannot
   /// join the region.
   std::optional<Axes> fit(const Candidate& c, const Region& region) const {
-    if (region.body_nodes >= options_.max_body_nodes || region.segment != host_.segment[c.node] ||
-        region.place != arena_.node(c.node).place)
-      return std::nullopt;
     if (c.reduces) {
       if (c.space != region.space || (!region.inner.empty() && region.inner != c.inner)) return std::nullopt;
       return identity(c.space);
@@ -192,16 +201,37 @@ class RegionFinder {
       if (std::ranges::find(tried, r) == tried.end()) tried.push_back(r);
     }
     for (const RegionId r : tried) {
-      if (may_join(c, sources, r, result_.regions[r].level)) return r;
+      if (!why_apart(c, sources, r, result_.regions[r].level)) return r;
     }
     for (const RegionId r : tried) {
       const int level = level_above(sources, r);
       const bool shares = std::ranges::find(read, r) != read.end() || (updates(c, r) && !mixes(c, r));
-      if (!shares || !may_rise(c, r, level) || !may_join(c, sources, r, level)) continue;
+      if (!shares || !may_rise(c, r, level) || why_apart(c, sources, r, level)) continue;
       raise(r, level);
       return r;
     }
     return no_region;
+  }
+
+  /// The reasons why the candidate, for which `choose` has found no region, is apart from those that it reads.
+  std::vector<Separation> separations(const Candidate& c, const std::vector<Source>& sources) const {
+    std::vector<Separation> found;
+    std::vector<RegionId> seen;
+    for (const Source& source : sources) {
+      const RegionId r = result_.region_of[source.node];
+      if (r == no_region || std::ranges::find(seen, r) != seen.end()) continue;
+      seen.push_back(r);
+      Apart reason = Apart::every_op;
+      if (storage_.contracts[c.node]) {
+        reason = Apart::contraction;
+      } else if (options_.join) {
+        const auto why = why_apart(c, sources, r, result_.regions[r].level);
+        if (!why) throw InternalError("a node is apart from a kernel that it could join");
+        reason = *why;
+      }
+      found.push_back({source.node, reason});
+    }
+    return found;
   }
 
   /// Regions of which the candidate need not read values: those of the same space, and for updates those that read the
@@ -231,7 +261,7 @@ class RegionFinder {
   /// Whether a kernel of both would store updates and other results, so that it could not overwrite the old values.
   bool mixes(const Candidate& c, RegionId r) const {
     return is_update_[c.node] ? storing_regions_.contains(r)
-                              : storage_.must_store[c.node] && updating_regions_.contains(r);
+                              : storage_.is_stored(c.node) && updating_regions_.contains(r);
   }
 
   /// The lowest level above those of the sources that are not in the region.
@@ -265,29 +295,30 @@ class RegionFinder {
     });
   }
 
-  /// Whether the candidate can join the region, if that has this level.
-  bool may_join(const Candidate& c, const std::vector<Source>& sources, RegionId r, int level) const {
+  /// Why the candidate cannot join the region, if that has this level; nothing if it can.
+  std::optional<Apart> why_apart(const Candidate& c, const std::vector<Source>& sources, RegionId r, int level) const {
     const Region& region = result_.regions[r];
-    if (storage_.contracts[region.members.front()] && !may_be_epilogue(c, region)) return false;
+    if (const auto elsewhere = is_elsewhere(c, region)) return elsewhere;
+    if (storage_.contracts[region.members.front()] && !may_be_epilogue(c, region)) return Apart::contraction;
     const auto axes = fit(c, region);
-    if (!axes) return false;
+    if (!axes) return Apart::shape;
     const bool element_wise = c.reduces || c.space == region.space, whole = reduces_all(region);
     const bool is_apart = base::DeviceName::of_place(region.place).is_gpu();
     for (const Source& source : sources) {
       const RegionId from = result_.region_of[source.node];
       if (from != r) {
-        if (result_.level_of[source.node] >= level) return false;
+        if (result_.level_of[source.node] >= level) return Apart::order;
         // Reductions of everything that do not depend on each other are one launch on a GPU, at whose end a kernel of
         // its own joins their results; the end of one of them would have to wait for the others.
         const bool is_other = from != no_region && reduces_all(result_.regions[from]) && !read_by_[r].contains(from);
-        if (is_apart && whole && !element_wise && is_other) return false;
+        if (is_apart && whole && !element_wise && is_other) return Apart::other_reduction;
         continue;
       }
-      if (!is_aligned(source, *axes, region)) return false;
+      if (!is_aligned(source, *axes, region)) return Apart::position;
       // Without parallel axes the reduction is split over blocks, so no member may iterate over the elements after it.
-      if (whole && element_wise && after_reduction_.contains(source.node)) return false;
+      if (whole && element_wise && after_reduction_.contains(source.node)) return Apart::after_reduction;
     }
-    return true;
+    return std::nullopt;
   }
 
   static bool reduces_all(const Region& region) {
@@ -320,7 +351,7 @@ class RegionFinder {
     if (c.reduces) region.inner = c.inner;
     region.members.push_back(c.node);
     if (is_sent_[c.node]) sending_regions_.insert(r);
-    if (storage_.must_store[c.node]) (is_update_[c.node] ? updating_regions_ : storing_regions_).insert(r);
+    if (storage_.is_stored(c.node)) (is_update_[c.node] ? updating_regions_ : storing_regions_).insert(r);
     for (const NodeId array : collector_.arrays()) add_recent(by_array_[array], r);
     region.body_nodes += 1 + arena_.inputs(c.node).size() + base::to_size(3 * unrolled_count(arena_, c.node));
     result_.region_of[c.node] = r;
@@ -339,16 +370,20 @@ class RegionFinder {
   void mark_stored() {
     for (NodeId id = 0; id < arena_.size(); ++id) {
       if (!storage_.computed[id]) continue;
-      if (storage_.must_store[id]) result_.stored[id] = true;
+      if (storage_.is_stored(id)) result_.stored[id] = storage_.stored[id];
       if (arena_.op(id).kind == Kind::Leaf || storage_.is_virtual(id)) continue;
       collector_.begin();
       for (const NodeId input : value_inputs(arena_, id))
         collector_.collect(input, Axes(arena_.type(input).rank(), 0), false);
       for (const Source& source : collector_.sources()) {
         if (result_.region_of[source.node] != result_.region_of[id] || result_.region_of[id] == no_region)
-          result_.stored[source.node] = true;
+          note_stored(source.node);
       }
     }
+  }
+
+  void note_stored(NodeId read) {
+    if (result_.stored[read] == Stored::no) result_.stored[read] = Stored::other_kernel;
   }
 
   const expr::Graph& graph_;

@@ -9,6 +9,7 @@
 // is on a level between.
 #pragma once
 
+#include "fuse/decision.hpp"
 #include "fuse/sources.hpp"
 
 #include <vector>
@@ -23,6 +24,7 @@ struct Region {
   int level = 0;
   std::vector<NodeId> members;  // in topological order
   std::size_t body_nodes = 0;
+  std::vector<Separation> apart;  // why its first member joined no region that it reads
 };
 
 using RegionId = base::Id<struct RegionTag>;
@@ -32,9 +34,10 @@ struct Regions {
   base::IdVector<RegionId, Region> regions;
   std::vector<bool> computed;       // per node: a result depends on its elements
   std::vector<RegionId> region_of;  // per node; no_region if it is in no region
-  std::vector<bool> stored;         // per node: it has a buffer
-  std::vector<bool> deep;           // per node: stored because it is too deep to be computed again
+  std::vector<Stored> stored;       // per node: why it has a buffer
   std::vector<int> level_of;        // per node: the level of a call, or of the node's region
+
+  bool is_stored(NodeId id) const { return stored[id] != Stored::no; }
 };
 
 /// Finds the storage of the nodes (storage.hpp), then the regions.

@@ -44,8 +44,8 @@ void SourceCollector::begin() {
 void SourceCollector::collect(NodeId node, Axes axes, bool aligned) {
   // Values that the host knows from the start are computed again even if they are also stored as results.
   const bool is_leaf = arena_.op(node).kind == Kind::Leaf;
-  const bool recomputed =
-      storage_.is_virtual(node) || (storage_.host.known_at_once(node) && !is_leaf && !storage_.deep[node]);
+  const bool recomputed = storage_.is_virtual(node) ||
+                          (storage_.host.known_at_once(node) && !is_leaf && storage_.stored[node] != Stored::depth);
   if (recomputed && arena_.type(node).rank() == 0) {
     // A scalar is the same element on every path, and there may be very many paths, so it is visited once.
     if (seen_[node] == collection_) return;

@@ -29,10 +29,10 @@ constexpr int max_shared_join_reads = 8;
 class StorageFinder {
  public:
   StorageFinder(const expr::Graph& graph, const HostValues& host, const Options& options)
-      : graph_(graph), arena_(graph.arena), host_(host), options_(options), storage_{graph.arena, host, {}, {},
+      : graph_(graph), arena_(graph.arena), host_(host), options_(options), storage_{graph.arena, host, {},
                                                                                      {},          {},   {}} {
-    for (auto* nodes : {&storage_.computed, &storage_.must_store, &storage_.cheap, &storage_.contracts, &storage_.deep})
-      nodes->assign(arena_.size(), false);
+    storage_.stored.assign(arena_.size(), Stored::no);
+    for (auto* nodes : {&storage_.computed, &storage_.cheap, &storage_.contracts}) nodes->assign(arena_.size(), false);
   }
 
   Storage run() {
@@ -48,6 +48,9 @@ class StorageFinder {
   }
 
  private:
+  void store(NodeId id, Stored reason) {
+    if (!storage_.is_stored(id)) storage_.stored[id] = reason;
+  }
   bool is_leaf(NodeId id) const { return arena_.op(id).kind == Kind::Leaf; }
   bool is_call(NodeId id) const { return fuse::is_call(arena_.op(id)); }
 
@@ -63,15 +66,15 @@ class StorageFinder {
 
   void store_results_and_calls() {
     for (const NodeId root : graph_.roots()) {
-      if (!is_leaf(root)) storage_.must_store[root] = true;
+      if (!is_leaf(root)) store(root, Stored::result);
     }
-    for (const NodeId fresh : host_.fresh) storage_.must_store[fresh] = true;
+    for (const NodeId fresh : host_.fresh) store(fresh, Stored::result);
     for (NodeId id = 0; id < arena_.size(); ++id) {
       if (!storage_.computed[id] || !is_call(id)) continue;
-      storage_.must_store[id] = true;
+      store(id, Stored::call);
       for (const NodeId input : arrays_of_call(id)) {
         const NodeId base = read_by_call(id, input);
-        if (!is_leaf(base)) storage_.must_store[base] = true;
+        if (!is_leaf(base)) store(base, Stored::operand);
       }
     }
   }
@@ -89,10 +92,10 @@ class StorageFinder {
   NodeId read_by_call(NodeId call, NodeId input) const {
     // A product can read transposed operands; any other view is stored as a matrix.
     NodeId base = input;
-    while (arena_.op(call).kind == Kind::Contract && !storage_.must_store[base] && matrix_view(arena_, base))
+    while (arena_.op(call).kind == Kind::Contract && !storage_.is_stored(base) && matrix_view(arena_, base))
       base = arena_.input(base, 0);
     // A loop reads its sequences with any strides.
-    while (is_sequence(call, input) && !storage_.must_store[base] && is_sequence_view(graph_, host_, base))
+    while (is_sequence(call, input) && !storage_.is_stored(base) && is_sequence_view(graph_, host_, base))
       base = arena_.input(base, 0);
     return base;
   }
@@ -113,7 +116,7 @@ class StorageFinder {
       if (!storage_.contracts[id] && !computes_filters(arena_, id)) continue;
       storage_.cheap[arena_.input(id, 0)] = true;  // the products of the factors
       for (const NodeId operand : contraction_operands(arena_, id)) {
-        if (!is_leaf(operand)) storage_.must_store[operand] = true;
+        if (!is_leaf(operand)) store(operand, Stored::operand);
       }
     }
   }
@@ -183,7 +186,7 @@ class StorageFinder {
       for (const NodeId input : arena_.inputs(id)) {
         if (!drawn[input] || arena_.type(input).rank() == 0) continue;
         if (repeats && !arena_.same_shape(arena_.type(id).shape, arena_.type(input).shape))
-          storage_.must_store[input] = true;
+          store(input, Stored::repeated_draw);
         else if (storage_.is_virtual(id))
           drawn[id] = true;
       }
@@ -212,14 +215,13 @@ class StorageFinder {
       if (reads[id] > max_join_reads) {
         for (const NodeId input : arena_.inputs(id)) {
           if (reads[input] <= 1) continue;
-          storage_.must_store[input] = true;
+          store(input, Stored::many_reads);
           reads[input] = 1;
         }
         reads[id] = total();
       }
-      storage_.must_store[id] =
-          storage_.must_store[id] || reads[id] > (users[id] > 1 ? max_shared_join_reads : max_join_reads);
-      if (storage_.must_store[id]) reads[id] = 1;
+      if (reads[id] > (users[id] > 1 ? max_shared_join_reads : max_join_reads)) store(id, Stored::many_reads);
+      if (storage_.is_stored(id)) reads[id] = 1;
     }
   }
 
@@ -229,7 +231,7 @@ class StorageFinder {
       if (!storage_.computed[id] || is_leaf(id) || !storage_.is_virtual(id)) continue;
       for (const NodeId input : arena_.inputs(id)) depth[id] = std::max(depth[id], depth[input] + 1);
       if (depth[id] < max_view_depth) continue;
-      storage_.must_store[id] = storage_.deep[id] = true;
+      store(id, Stored::depth);
       depth[id] = 0;
     }
   }

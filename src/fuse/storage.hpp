@@ -2,6 +2,7 @@
 // that each reader computes again. The other nodes are placed into regions (region.hpp).
 #pragma once
 
+#include "fuse/decision.hpp"
 #include "fuse/program.hpp"
 
 #include <vector>
@@ -12,15 +13,15 @@ namespace croton::fuse {
 struct Storage {
   const expr::Arena& arena;
   const HostValues& host;
-  std::vector<bool> computed;    // a result depends on its elements
-  std::vector<bool> must_store;  // has a buffer
-  std::vector<bool> cheap;       // costs less to compute again than to store and read back
-  std::vector<bool> contracts;   // a contraction: a sum of products with its own family of kernels
-  std::vector<bool> deep;        // stored because it is too deep to be computed again
+  std::vector<bool> computed;   // a result depends on its elements
+  std::vector<Stored> stored;   // has a buffer, for this reason
+  std::vector<bool> cheap;      // costs less to compute again than to store and read back
+  std::vector<bool> contracts;  // a contraction: a sum of products with its own family of kernels
 
+  bool is_stored(NodeId id) const { return stored[id] != Stored::no; }
   /// Whether readers compute it or read through it, because it has no buffer.
   bool is_virtual(NodeId id) const {
-    if (must_store[id]) return false;
+    if (is_stored(id)) return false;
     const expr::Kind kind = arena.op(id).kind;
     return kind == expr::Kind::View || kind == expr::Kind::Generate || kind == expr::Kind::Join ||
            kind == expr::Kind::Gather || kind == expr::Kind::Window || cheap[id] || host.known[id];

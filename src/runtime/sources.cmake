@@ -15,7 +15,7 @@ set(SOURCES
   cuda/inspect/control_flow.cpp cuda/inspect/cubin.cpp cuda/inspect/facts.cpp cuda/inspect/hot_path.cpp
     cuda/inspect/instructions.cpp cuda/inspect/launch_model.cpp cuda/inspect/machine_code.cpp
     cuda/inspect/nvdisasm.cpp cuda/inspect/operands.cpp cuda/inspect/origins.cpp
-    cuda/inspect/path_facts.cpp cuda/inspect/program.cpp cuda/inspect/sass.cpp
+    cuda/inspect/entry_code.cpp cuda/inspect/path_facts.cpp cuda/inspect/program.cpp cuda/inspect/sass.cpp
   simulator/architecture.cpp simulator/callbacks.cpp simulator/checks.cpp simulator/compiler.cpp simulator/cuda_text.cpp
     simulator/device.cpp simulator/fiber.cpp simulator/kernels.cpp simulator/launch.cpp simulator/memory.cpp
     simulator/order.cpp simulator/report.cpp simulator/shadow.cpp simulator/threads.cpp

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <string_view>
 
 #include <fmt/format.h>
 
-#include "base/index.hpp"
+#include "runtime/cuda/inspect/entry_code.hpp"
 #include "runtime/cuda/inspect/facts.hpp"
-#include "runtime/cuda/inspect/nvdisasm.hpp"
 #include "runtime/cuda/libraries/nvrtc.hpp"
 
 namespace croton::kernel_table {
@@ -26,14 +24,7 @@ const Compiler::Result& Compiler::compile(const KernelInfo& kernel) {
       cuda::Nvrtc::instance().compile(kernel.unit, kernel.target.substr(5), options, false, "/croton/kernel.cu");
   result.family = kernel.name.substr(0, kernel.name.rfind('_'));
   result.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-  const std::string_view prelude = std::string_view(kernel.unit).substr(0, kernel.unit.size() - kernel.source.size());
-  const cuda::KernelText text{kernel.source, base::to_int(std::ranges::count(prelude, '\n'))};
-  std::vector<cuda::MachineCode> codes = cuda::read_machine_code(cuda::disassemble(compiled.cubin, true), text);
-  for (const KernelFacts& facts : cuda::collect_facts(compiled.log, compiled.cubin)) {
-    const auto code = std::ranges::find(codes, facts.entry, &cuda::MachineCode::entry);
-    if (code == codes.end()) throw InternalError("nvdisasm lists no code of " + facts.entry);
-    result.entries.push_back({facts, std::move(*code)});
-  }
+  result.entries = cuda::entry_codes(kernel, cuda::collect_facts(compiled.log, compiled.cubin), compiled.cubin);
   return result;
 }
 

@@ -1,5 +1,7 @@
 """Compiling and calling: arguments, outputs, updates, givens, inspection of functions."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -215,3 +217,32 @@ def test_facts_of_a_kernel_need_nvrtc_or_say_so():
         return
     assert facts.entry == kernel.name and facts.registers > 0
     assert repr(facts).startswith(kernel.name + ": ")
+
+
+def test_an_explanation_of_a_gpu_that_is_not_there():
+    x = T.fmatrix("x")
+    f = croton.function([x], T.nnet.softmax(x), name="softmax")
+    e = f.explain("H100", shapes=[(4096, 1024)])
+    assert e.machine == "NVIDIA H100 SXM" and e.machine in croton.known_gpus() and e.architecture == "sm_90"
+    (step,) = e.steps
+    assert step.what == "kernel" and step.bytes == step.least_bytes == 2 * 4096 * 1024 * 4
+    assert step.limiter == "memory" and step.measured_seconds is None
+    assert 0 < step.share <= 1 and step.share == step.floor_seconds / step.seconds
+    assert any("it is a result" in line for line in step.fusion)
+    data = json.loads(e.to_json())
+    assert data["seconds"] == e.seconds and data["steps"][0]["fusion"] == step.fusion
+    assert str(e).startswith("softmax on NVIDIA H100 SXM (sm_90)")
+    with pytest.raises(ValueError, match="no machine is named 'R2000'.*NVIDIA H100 SXM"):
+        f.explain("R2000", shapes=[(2, 2)])
+
+
+def test_an_explanation_of_the_host_is_compared_with_measured_times():
+    x = T.fmatrix("x")
+    w = croton.shared(np.zeros((8, 8), np.float32), name="w")
+    f = croton.function([x], [], updates=[(w, w + x)])
+    assert f.explain("cpu", shapes=[(8, 8)]).measured_by_modelled is None  # it is not called
+    assert not w.get_value().any()
+    with croton.Trace() as trace:
+        f(np.ones((8, 8), np.float32))
+    e = f.explain("cpu", shapes=[(8, 8)], trace=trace)
+    assert e.measured_by_modelled == e.steps[0].measured_seconds / e.steps[0].seconds > 0

@@ -73,6 +73,20 @@ TEST_CASE("folders come before the system, the first name before the second", "[
   CHECK(library.tried().back().outcome == "loaded");
 }
 
+TEST_CASE("a companion is loaded from the folder of a library, and then known by its name", "[library]") {
+  TemporaryFolder folder;
+  fs::copy_file(math_library(), folder / "math.so");
+  SharedLibrary library({"a copy", {"math.so"}, {folder.path()}, false, "nothing"});
+  REQUIRE(library.load());
+  CHECK_FALSE(library.load_companion("companion.so"));
+  put_file(folder / "text.so", "no library");
+  CHECK_FALSE(library.load_companion("text.so"));
+  fs::copy_file(math_library(), folder / "companion.so");
+  CHECK(library.load_companion("companion.so"));
+  REQUIRE(chmod(folder.path().c_str(), 01777) == 0);
+  CHECK_FALSE(library.load_companion("companion.so"));  // any user could have put it there
+}
+
 TEST_CASE("a file that is no library is passed over", "[library]") {
   TemporaryFolder folder;
   put_file(folder / "libm.so.6", "no library");

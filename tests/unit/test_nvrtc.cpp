@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <atomic>
 #include <croton/error.hpp>
+#include <fstream>
+#include <set>
 #include <thread>
 
 #include "catch.hpp"
@@ -85,6 +87,18 @@ TEST_CASE("NVRTC says what it is", "[nvrtc]") {
   const auto known = nvrtc.architectures();
   CHECK(std::ranges::find(known, "sm_90") != known.end());
   CHECK(Nvrtc::list_tried().back().outcome == "loaded");
+}
+
+TEST_CASE("NVRTC has its builtins from its own folder, which the loader need not search", "[nvrtc]") {
+  if (!have_nvrtc()) return;
+  const std::string folder = Nvrtc::instance().path().parent_path().string() + "/";
+  std::ifstream maps("/proc/self/maps");
+  std::set<std::string> files;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("libnvrtc-builtins.so") != line.npos) files.insert(line.substr(line.find('/')));
+  }
+  REQUIRE(files.size() == 1);
+  CHECK(files.begin()->starts_with(folder));
 }
 
 TEST_CASE("a kernel becomes a cubin and PTX for every architecture", "[nvrtc]") {

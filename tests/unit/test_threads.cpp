@@ -12,7 +12,7 @@
 #include "catch.hpp"
 #include "runtime/cpu/threads/threads.hpp"
 
-#include <croton/error.hpp>
+#include <croton/croton.hpp>
 
 namespace {
 
@@ -94,6 +94,40 @@ TEST_CASE("other threads do take part", "[threads]") {
     for (int i = 0; begin == 0 && i < 10000 && !helped; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   });
   CHECK(helped);
+}
+
+TEST_CASE("the pool counts parts that other threads did, and those that the caller took back", "[threads]") {
+  WithThreads two(2);
+  const auto counted = [](auto&& body) {
+    const auto before = ThreadPool::parts_of_thread();
+    ThreadPool::instance().parallel_for(2, 1, body);
+    const auto after = ThreadPool::parts_of_thread();
+    return std::pair(after.offered - before.offered, after.by_workers - before.by_workers);
+  };
+  std::atomic<bool> begun{false};
+  const auto helped = counted([&](std::int64_t begin, std::int64_t) {
+    if (begin == 1) begun = true;
+    for (int i = 0; begin == 0 && i < 10000 && !begun; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  CHECK(helped == std::pair<std::uint64_t, std::uint64_t>(1, 1));
+  ThreadPool::instance().set_threads(1);
+  CHECK(counted([](std::int64_t, std::int64_t) {}) == std::pair<std::uint64_t, std::uint64_t>(0, 0));
+}
+
+TEST_CASE("functions count the parts of their kernels that other threads did", "[threads]") {
+  namespace ct = croton;
+  WithThreads two(2);
+  const auto x = ct::vector("x");
+  const auto f = ct::function({x}, ct::exp(x));
+  const auto big = ct::Array::zeros(ct::DType::float32, {4 << 20});
+  for (int i = 0; i < 100 && f.counts().worker_parts == 0; ++i) f(big);
+  const ct::CallCounts counts = f.counts();
+  CHECK(counts.offered_parts >= counts.calls);  // at least one of the two parts of each call
+  CHECK(counts.worker_parts >= 1);
+  CHECK(counts.worker_parts <= counts.offered_parts);
+  const auto g = ct::function({x}, ct::exp(x));
+  g(ct::Array::zeros(ct::DType::float32, {10}));
+  CHECK(g.counts().offered_parts == 0);
 }
 
 TEST_CASE("a nested region runs inline", "[threads]") {

@@ -87,6 +87,8 @@ void RunCounts::add(const RunCounts& more) {
   reference_kernels += more.reference_kernels;
   compiled += more.compiled;
   cached += more.cached;
+  offered_parts += more.offered_parts;
+  worker_parts += more.worker_parts;
   transfers += more.transfers;
   transferred_bytes += more.transferred_bytes;
   transferred.insert(transferred.end(), more.transferred.begin(), more.transferred.end());

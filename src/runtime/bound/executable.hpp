@@ -120,7 +120,7 @@ struct Transferred {
 /// Counts of the work of calls. The caller owns it and protects it by a lock.
 struct RunCounts {
   std::uint64_t kernels = 0, products = 0, convolutions = 0, routines = 0, callbacks = 0, reference_kernels = 0,
-                compiled = 0, cached = 0;
+                compiled = 0, cached = 0, offered_parts = 0, worker_parts = 0;
   std::uint64_t transfers = 0, transferred_bytes = 0;
   std::vector<Transferred> transferred;  // by the last call, in order
   /// How the last call ran its loops, by executable and step. (The pointer is only a key: the executable may be

@@ -16,6 +16,7 @@
 #include "runtime/bound/trace.hpp"
 #include "runtime/bound/user_line.hpp"
 #include "runtime/cpu/device.hpp"
+#include "runtime/cpu/threads/threads.hpp"
 
 namespace croton::runtime {
 
@@ -252,7 +253,30 @@ void BoundSegment::mark_devices_lost() const noexcept {
     device->lose("a call failed after it had overwritten some, but not all, of its shared variables");
 }
 
+namespace {
+
+/// Counts the parts of a launch's kernels that other threads were offered and did, while it lives.
+class CountParts {
+ public:
+  explicit CountParts(RunCounts& counts) : counts_(counts) {}
+  ~CountParts() {
+    const auto now = cpu::ThreadPool::parts_of_thread();
+    counts_.offered_parts += now.offered - before_.offered;
+    counts_.worker_parts += now.by_workers - before_.by_workers;
+  }
+  CountParts(const CountParts&) = delete;
+  CountParts& operator=(const CountParts&) = delete;
+
+ private:
+  RunCounts& counts_;
+  const cpu::ThreadPool::Parts before_ = cpu::ThreadPool::parts_of_thread();
+};
+
+}  // namespace
+
 void BoundSegment::run(BoundLaunch& launch, const LaneContext& in) {
+  std::optional<CountParts> parts;  // the launch of a loop counts those of its steps
+  if (!inside_) parts.emplace(in.counts);
   std::optional<base::Uninterrupted> commits;  // after the commit point the call is not interrupted
   if (launch.after_commit)
     commits.emplace();

@@ -209,7 +209,7 @@ class Device final : public runtime::Device {
   // ---- products ----
 
   bool prepare(const MatrixProduct& product) override {
-    if (product.dtype != DType::float32 && product.dtype != DType::float64) return false;
+    if (!has_library_products(product.dtype)) return false;
     if (product.batch > std::numeric_limits<std::int32_t>::max()) return false;
     return prepare_by(product_library, [&] {
       if (!library_) library_ = std::make_unique<BlasLt>(context_);

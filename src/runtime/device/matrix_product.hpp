@@ -10,6 +10,9 @@
 
 namespace croton::runtime {
 
+/// Whether libraries compute products of this dtype; generated kernels compute the others.
+inline bool has_library_products(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
+
 /// C = alpha op(A) op(B) + beta C, where op transposes if asked for, op(A) is m x k, op(B) is k x n and C is m x n, all
 /// stored by rows. lda, ldb, ldc count the elements from one stored row to the next. C overlaps neither A nor B. As in
 /// BLAS, A and B are not read if alpha is 0 or k is 0, and C is not read if beta is 0. There are `batch` such products,

@@ -135,6 +135,14 @@ fs::path SharedLibrary::path() {
   return error ? fs::path(map->l_name) : real;
 }
 
+bool SharedLibrary::load_companion(const std::string& name) {
+  const fs::path file = path().parent_path() / name;
+  std::error_code error;
+  // The loader recognises a loaded library by its name (DT_SONAME), wherever its file is.
+  return fs::exists(file, error) && base::why_untrusted(file).empty() &&
+         ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr;
+}
+
 std::string SharedLibrary::build() {
   if (!load()) return {};
   const link_map* map = map_of(handle_);

@@ -43,6 +43,10 @@ class SharedLibrary {
   /// The loaded file, with links resolved; empty if there is none.
   std::filesystem::path path();
 
+  /// Loads another file of the loaded library's folder, which that library will ask the loader for by this name: it may
+  /// be in no folder that the loader searches, as in Python's packages. False if it is not there, or refused.
+  bool load_companion(const std::string& name);
+
   /// The build id of the loaded file as hexadecimal text, or else sizes that tell builds apart: two builds may have the
   /// same version.
   std::string build();

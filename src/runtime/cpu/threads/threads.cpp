@@ -64,6 +64,7 @@ void ThreadPool::Region::run(std::int64_t part) const {
 }
 
 constinit thread_local ThreadPool::Team* ThreadPool::team_ = nullptr;
+constinit thread_local ThreadPool::Parts ThreadPool::parts_;
 
 ThreadPool::ThreadPool() : threads_(usable_cores()), usable_cores_(threads_.load()) {}
 
@@ -169,8 +170,13 @@ void ThreadPool::run_region(const Region& region, std::int64_t first_worker) {
   region.run(0);
   // Take back the parts that no worker has started. They are the caller's work, and a worker that is still waking up
   // (30 to 50 us) or has no core on a loaded machine (milliseconds) would only delay them.
-  for (const auto& worker : team)
-    if (worker->change(offered, idle)) region.run(worker->part);
+  parts_.offered += team.size();
+  for (const auto& worker : team) {
+    if (worker->change(offered, idle))
+      region.run(worker->part);
+    else
+      ++parts_.by_workers;
+  }
   for (const auto& worker : team) worker->wait_while(taken, worker->caller_sleeps, true);
 }
 

@@ -54,6 +54,14 @@ class ThreadPool {
         const_cast<std::remove_const_t<Callable>*>(std::addressof(f)));
   }
 
+  /// How the parts of regions were distributed.
+  struct Parts {
+    std::uint64_t offered = 0;     // to other threads
+    std::uint64_t by_workers = 0;  // of these, those that other threads did; the caller did the others itself
+  };
+  /// Those of all regions of this thread so far.
+  static Parts parts_of_thread() { return parts_; }
+
   /// The workers of a partition, for the regions of its thread.
   struct Team {
     std::int64_t first_worker;
@@ -119,6 +127,7 @@ class ThreadPool {
   void forget_workers_after_fork();
   static void worker_main(Worker& worker);
 
+  static constinit thread_local Parts parts_;
   static constinit thread_local Team* team_;
 
   std::atomic<int> threads_;

@@ -140,6 +140,8 @@ std::string explain_failure(std::string_view source, std::string_view program, s
 Nvrtc::Nvrtc(std::shared_ptr<SharedLibrary> library)
     : library_(std::move(library)), functions_(std::make_unique<Functions>(*library_)) {
   functions_->check(functions_->version(&version_.first, &version_.second), "reading the version");
+  // NVRTC loads this by its name when it compiles; the package of PyPI does not tell it where.
+  library_->load_companion(fmt::format("libnvrtc-builtins.so.{}.{}", version_.first, version_.second));
   int count = 0;
   functions_->check(functions_->architecture_count(&count), "listing the architectures");
   architectures_.resize(static_cast<std::size_t>(count));
