@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -133,4 +134,21 @@ TEST_CASE("OpenBLAS that something else has loaded is taken as it is", "[blas]")
   CHECK(library.use().core() == "Prescott");
   CHECK(library.use().detected_core().empty());
   dlclose(earlier);
+}
+
+TEST_CASE("other libraries are named and measured against the one in use", "[blas]") {
+  if (!Blas::available()) return;  // a machine without any library has nothing to compare with
+  const TemporaryFolder environment;
+  const std::filesystem::path lib = environment / "lib/python3.99/site-packages/scipy_openblas32/lib";
+  std::filesystem::create_directories(lib);
+  std::filesystem::copy_file(CROTON_FAKE_OPENBLAS, lib / "libscipy_openblas.so");
+  const Variable active("VIRTUAL_ENV", environment.path().c_str());
+  const auto others = Blas::others();
+  const auto fake =
+      std::ranges::find(others, "OpenBLAS 9.9.9 (libscipy_openblas.so)", &croton::runtime::cpu::OtherBlas::name);
+  REQUIRE(fake != others.end());
+  CHECK(fake->place == (lib / "libscipy_openblas.so").string());
+  CHECK(fake->speed > 0);
+  CHECK(fake->speed < 1);  // its plain loop is slower than any library
+  CHECK(std::ranges::none_of(others, [](const auto& other) { return other.name == Blas::instance().name(); }));
 }

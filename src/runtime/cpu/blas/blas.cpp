@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -35,7 +36,8 @@ Function symbol(void* library, const std::string& name) {
   return reinterpret_cast<Function>(dlsym(library, name.c_str()));
 }
 
-/// The libraries of the PyPI package scipy-openblas32: next to our own package, and in an active virtual environment.
+/// The libraries of the PyPI package scipy-openblas32: next to our own package, which depends on it, and in an active
+/// virtual environment.
 std::vector<std::string> python_package_libraries() {
   std::vector<std::string> patterns, found;
   const std::string inside = "/scipy_openblas32/lib/libscipy_openblas*.so*";
@@ -60,10 +62,10 @@ std::vector<std::string> python_package_libraries() {
 
 std::vector<std::string> places(const std::string& choice) {
   if (choice != "auto") return {choice};
-  std::vector<std::string> list{"libopenblas.so.0"};
-  for (auto& file : python_package_libraries()) list.push_back(std::move(file));
-  for (const char* name : {"libscipy_openblas.so", "libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so", "libblis.so.4",
-                           "libblis.so", "libcblas.so.3", "libblas.so.3"})
+  // They are newer than those of most systems.
+  std::vector<std::string> list = python_package_libraries();
+  for (const char* name : {"libopenblas.so.0", "libscipy_openblas.so", "libmkl_rt.so.3", "libmkl_rt.so.2",
+                           "libmkl_rt.so", "libblis.so.4", "libblis.so", "libcblas.so.3", "libblas.so.3"})
     list.emplace_back(name);
   return list;
 }
@@ -206,6 +208,48 @@ Blas BlasLoader::of(const std::string& wanted, std::string& missing) {
   missing = "no BLAS library: " + missing + "; " + packages;
   loader.blas.yields_to_dnn_ = true;
   return loader.blas;
+}
+
+namespace {
+
+/// The times of a library, and of the one in use, for the same product: the least of some rounds in turns.
+struct InTurns {
+  double used = 1, other = 1;
+};
+InTurns measure_in_turns(const Blas& used, const Blas& other) {
+  constexpr std::int64_t n = 512;
+  constexpr int rounds = 8;
+  const std::vector<float> a(n * n, 1), b(n * n, 0.5f);
+  std::vector<float> c(n * n);
+  const MatrixProduct product{
+      .m = n, .n = n, .k = n, .a = a.data(), .lda = n, .b = b.data(), .ldb = n, .c = c.data(), .ldc = n};
+  const auto seconds = [&](const Blas& blas) {
+    const auto start = std::chrono::steady_clock::now();
+    blas.gemm(product);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  InTurns times;
+  for (int i = 0; i < rounds; ++i) {
+    times.used = std::min(times.used, seconds(used));
+    times.other = std::min(times.other, seconds(other));
+  }
+  return times;
+}
+
+}  // namespace
+
+std::vector<OtherBlas> Blas::others() {
+  const Blas& used = instance();
+  std::vector<OtherBlas> found;
+  for (const std::string& place : places("auto")) {
+    BlasLoader loader;
+    if (!loader.load(place).empty()) continue;
+    const auto is_named = [&](const OtherBlas& other) { return other.name == loader.blas.name_; };
+    if (loader.blas.name_ == used.name_ || std::ranges::any_of(found, is_named)) continue;
+    const InTurns times = measure_in_turns(used, loader.blas);
+    found.push_back({place, loader.blas.name_, times.used / std::max(times.other, 1e-9)});
+  }
+  return found;
 }
 
 void Blas::configure(const std::string& library) {
