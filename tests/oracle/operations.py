@@ -12,7 +12,7 @@ from table import ROWS
 _KINDS = ["scalar", "vector", "matrix", "row", "col", "tensor3", "tensor4"]
 NO_OPERATIONS = {prefix + kind for prefix in ["", *"bwilfdcz"] for kind in _KINDS} | {
     "scalars", "vectors", "matrices", "variable", "constant", "as_tensor_variable", "shared", "clone", "devices",
-    "use", "transfer", "nnet", "Variable"}
+    "known_gpus", "use", "transfer", "nnet", "Variable"}
 
 for table in [
         "elementwise", "complex", "reductions", "shapes", "indexing", "routines", "products", "gradients", "nnet",

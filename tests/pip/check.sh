@@ -2,7 +2,7 @@
 # Makes the wheel of a build folder (scripts/wheel.sh), installs it into new environments, with the newest NumPy and
 # with 1.26, and checks that it is self-contained: its libraries need none that a plain system lacks, importing is
 # quick, a training runs, and so do the tests of tests/python.
-# Usage: check.sh BUILD_FOLDER PYTHON    (NUMPY="2 1.26.4": the versions of NumPy)
+# Usage: check.sh BUILD_FOLDER PYTHON    (NUMPY="2.0 1.26.4": the versions of NumPy)
 set -euo pipefail
 
 usage="usage: check.sh BUILD_FOLDER PYTHON"
