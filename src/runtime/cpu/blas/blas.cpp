@@ -36,8 +36,7 @@ Function symbol(void* library, const std::string& name) {
   return reinterpret_cast<Function>(dlsym(library, name.c_str()));
 }
 
-/// The libraries of the PyPI package scipy-openblas32: next to our own package, which depends on it, and in an active
-/// virtual environment.
+/// The libraries of the PyPI package scipy-openblas32: next to our own package, and in an active virtual environment.
 std::vector<std::string> python_package_libraries() {
   std::vector<std::string> patterns, found;
   const std::string inside = "/scipy_openblas32/lib/libscipy_openblas*.so*";
