@@ -6,7 +6,9 @@
 // results.
 //
 // A reduction of everything (`split_packs`), and those of few long rows (`row_parts`), are cut into parts, which are such
-// rows, of one block of threads each; the last one that finishes joins the states of all parts, in their order.
+// rows, of one block of threads each; the last one that finishes joins the states of all parts, in their order. Where
+// elements or later reductions need the results, all blocks run at the same time (`row_meetings`): the parts of a row meet
+// after each reduction, and each joins the states of all.
 namespace ct {
 
 struct Nothing {};
@@ -60,7 +62,7 @@ struct PackTeam {
   CT_MEMBER Inputs load(Offset k) const { return body.fetch(line, k, count(k)); }
   // The place of pack `j` of a block in shared memory; threads of a warp are neighbours.
   CT_MEMBER int slot(int block, int j) const {
-    return Body::warps == 1 ? j * Body::threads + int(thread_index()) : ((block * Body::warps + warp) * 8 + j) * int(lanes) + lane;
+    return Body::warps == 1 && is_one_block ? j * Body::threads + int(thread_index()) : ((block * Body::warps + warp) * 8 + j) * int(lanes) + lane;
   }
   CT_MEMBER void hold() const {
     if constexpr (Body::staged) {
@@ -210,6 +212,19 @@ CT_DEVICE void row_packs(const Body& body, index rows) {
   body.point(team_of_row, line);
 }
 
+// Joins the states of parts; all warps of the block get the result. Each warp joins a subtree.
+template <class C, int warps, int stage>
+CT_DEVICE typename C::State total_of_parts(const typename C::State* states, int parts, int warp, int lane) {
+  CT_SHARED typename C::State joined[warps];
+  int each = int(lanes);
+  while (each * warps < parts) each *= 2;
+  const int first = warp * each, left = parts - first;
+  const typename C::State own = total_of_few<C, int(most_split_parts) / warps>(states + first, left < each ? left : each);
+  if (lane == 0) joined[warp] = own;
+  barrier();
+  return total_of_few<C, warps>(joined, (parts + each - 1) / each);
+}
+
 // A part of a reduction of everything, or of that of a row.
 template <class Body>
 struct PartTeam {
@@ -231,19 +246,9 @@ struct PartTeam {
     return stores = is_last_block(counters + number, (unsigned int)body.parts());
   }
 
-  // Each warp joins a subtree of the parts.
   template <class C>
   CT_MEMBER auto total(const typename C::State* states) const {
-    CT_SHARED typename C::State joined[Body::warps];
-    const int parts = int(body.parts());
-    int each = int(lanes);
-    while (each * Body::warps < parts) each *= 2;
-    const int first = row.warp * each, left = parts - first;
-    const typename C::State* const of_row = states + number * body.parts();
-    const typename C::State own = total_of_few<C, int(most_split_parts) / Body::warps>(of_row + first, left < each ? left : each);
-    if (row.lane == 0) joined[row.warp] = own;
-    barrier();
-    return C::finish(total_of_few<C, Body::warps>(joined, (parts + each - 1) / each));
+    return C::finish(total_of_parts<C, Body::warps, 0>(states + number * body.parts(), int(body.parts()), row.warp, row.lane));
   }
 
   CT_MEMBER bool leads() const { return thread_index() == 0; }
@@ -277,6 +282,70 @@ template <class Body>
 CT_DEVICE void row_parts(const Body& body, index) {
   const index block = index(block_index()), row = index(body.row_of(typename Body::Base(block)));
   split_block(body, block - row * body.parts(), row);
+}
+
+// A part of a row that meets the others.
+template <class Body>
+struct MeetingTeam : PackTeam<Body> {
+  int number, part;              // of the row; in it: all run at the same time, so they are few
+  mutable unsigned int met = 0;  // meetings
+
+  // Of the row: it counts the arrivals of all meetings, and is 0 between launches.
+  CT_MEMBER unsigned int* counter() const { return this->body.p.counters + number; }
+
+  // `slot`: where the reduction's states are among those of the row, in units of 16 bytes for each part.
+  template <class C, int slot, class F>
+  CT_MEMBER auto reduce(const F& value) const {
+    const Body& b = this->body;
+    const typename C::State own = this->template state<C, slot>(value, [](const typename Body::Inputs&, typename Body::Offset, int) {});
+    typename C::State* const states =
+        reinterpret_cast<typename C::State*>(b.p.workspace + index(number * Body::slots + slot) * b.parts() * 16);
+    if (thread_index() == 0) states[part] = own;
+    meet();
+    return C::finish(total_of_parts<C, Body::warps, slot>(states, int(b.parts()), this->warp, this->lane));
+  }
+
+  // Waits for all parts of the row, whose states can be read afterwards.
+  CT_MEMBER void meet() const {
+    const unsigned int all = ++met * (unsigned int)this->body.parts();
+    if (thread_index() == 0) {
+      memory_fence();
+      atomic_add(counter(), 1u);
+      const volatile unsigned int* const arrived = counter();
+      while (*arrived < all) {
+      }
+      memory_fence();
+    }
+    barrier();
+  }
+  // The last part to leave sets the counter to 0: by an atomic operation, as all others that change it.
+  CT_MEMBER void leave() const {
+    const unsigned int all = (met + 1u) * (unsigned int)this->body.parts();
+    if (thread_index() == 0 && atomic_add(counter(), 1u) == all - 1u) atomic_add(counter(), 0u - all);
+  }
+  CT_MEMBER bool leads() const { return part == 0 && thread_index() == 0; }
+};
+
+// All blocks run at the same time.
+template <class Body>
+CT_DEVICE void row_meetings(const Body& body, index) {
+  typedef typename Body::Base Base;
+  typedef typename Body::Offset Offset;
+  constexpr int part_size = Body::most_blocks * int(block_elements);
+  const int block = int(block_index()), number = int(body.row_of(Base(block))), part = block - number * int(body.parts());
+  const int lane = int(lane_index()), warp = int(warp_index());
+  const Offset begin = Offset(warp * int(block_elements) + 4 * lane);
+  const Base first = Base(part) * Base(part_size), left = body.length() - first;
+  const Offset length = Offset(left < Base(part_size) ? left : Base(part_size));
+  const typename Body::Line line = body.line(Base(number), first + Base(begin));
+  typename Body::Held held[Body::held ? Body::packs : 1];
+  typename Body::Kept kept[Body::held ? Body::packs : 1];
+  typename Body::Staged* const staged = Body::staged ? dynamic_shared<typename Body::Staged>() : nullptr;
+  const MeetingTeam<Body> team{
+      {body, line, lane, warp, length, index(first) + index(begin), length - begin, true, held, staged, kept}, number, part};
+  team.hold();
+  body.point(team, line);
+  team.leave();
 }
 
 }  // namespace ct

@@ -31,7 +31,8 @@ struct Program {
   std::vector<Operand> operands;
   std::vector<Parameter> parameters;
   long long scratch_bytes, items, blocks, threads, shared_bytes;
-  bool in_table;  // the kernel gets the address of its parameters
+  bool in_table;     // the kernel gets the address of its parameters
+  bool cooperative;  // all blocks must run at the same time
 };
 
 inline int size_of(Type type) {
@@ -131,6 +132,11 @@ inline int run(const Program& program, int count, char** words) {
     std::fprintf(stderr, "usage: %s [repeats [threads [blocks]]]; threads are whole warps: 32, 64, ... 1024\n", words[0]);
     return 2;
   }
+  if (program.cooperative && (threads != program.threads || blocks != program.blocks)) {
+    std::fprintf(stderr, "%s: its blocks wait for each other, so that there must be %lld of %lld threads\n", program.name,
+                 program.blocks, program.threads);
+    return 2;
+  }
   std::vector<Memory> memory;
   for (const Operand& operand : program.operands) memory.push_back(make(operand));
   void* scratch = nullptr;
@@ -160,8 +166,10 @@ inline int run(const Program& program, int count, char** words) {
   }
   void* arguments[] = {program.in_table ? static_cast<void*>(&table) : parameters.data(), &items};
   const auto launch = [&] {
-    check(cudaLaunchKernel(program.entry, dim3(static_cast<unsigned int>(blocks)), dim3(static_cast<unsigned int>(threads)), arguments,
-                           static_cast<std::size_t>(program.shared_bytes), nullptr),
+    const dim3 grid(static_cast<unsigned int>(blocks)), block(static_cast<unsigned int>(threads));
+    const auto shared = static_cast<std::size_t>(program.shared_bytes);
+    check(program.cooperative ? cudaLaunchCooperativeKernel(program.entry, grid, block, arguments, shared, nullptr)
+                              : cudaLaunchKernel(program.entry, grid, block, arguments, shared, nullptr),
           "launching");
     if (program.finish != nullptr) check(cudaLaunchKernel(program.finish, dim3(1), dim3(32), arguments, 0, nullptr), "launching the end");
   };

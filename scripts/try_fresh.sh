@@ -94,7 +94,7 @@ without_hosts() {
 # The page of a log: the commands, their announced costs, and their results.
 summarise() {
   printf '# The two commands on a fresh Debian 12\n\nMade by `scripts/try_fresh.sh --summary`.\n\n```text\n'
-  sed -n '/^==> /p; /^    [A-Z]/p; /^[0-9]*% tests passed/p; /^Total Test time/p; /(Skipped)$/p' "$1"
+  sed -n '/^==> /p; /^    [A-Z].*[^;]$/p; /^[0-9]*% tests passed/p; /^Total Test time/p; /(Skipped)$/p' "$1"
   printf '```\n'
 }
 

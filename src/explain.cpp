@@ -3,6 +3,7 @@
 #include <croton/explain.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -36,10 +37,7 @@ namespace cuda = runtime::cuda;
 using codegen::MachineConstants;
 
 /// The times of work on a machine.
-struct Machine {
-  const MachineConstants* gpu;
-  double threads;  // of the host
-
+struct Machine : detail::ExplainedMachine {
   double copy_seconds(double bytes, double working_set) const {
     if (gpu != nullptr) return bytes / (gpu->attainable_share * gpu->copy_bytes_per_second);
     // Each core has caches of its own, but all share the memory.
@@ -61,11 +59,7 @@ class Explainer {
  public:
   Explainer(const runtime::Executable& executable, const runtime::SizedPlan& sized,
             const detail::ExplainedMachine& machine, const std::map<plan::LaunchId, double>& measured)
-      : executable_(executable),
-        program_(executable.program),
-        sized_(sized),
-        machine_{machine.gpu, machine.threads},
-        measured_(measured) {}
+      : executable_(executable), program_(executable.program), sized_(sized), machine_{machine}, measured_(measured) {}
 
   void explain(const detail::ShowOptions& show, Explanation& result) {
     const detail::ShownLaunches shown = detail::show_launches(executable_, show);
@@ -100,7 +94,7 @@ class Explainer {
     const std::size_t first = result_->steps.size();
     if (call.is<fuse::KernelCall>() || call.is<fuse::RoutineCall>() ||
         (call.is<fuse::ProductCall>() && !launch.kernels.empty())) {
-      for (const KernelInfo& kernel : launch.kernels) explain_kernel(kernel);
+      for (const detail::ShownLaunches::Kernel& kernel : launch.kernels) explain_kernel(kernel.info);
     } else {
       explain_other(plan_->steps[steps.first_step], call);
     }
@@ -111,8 +105,8 @@ class Explainer {
         const fuse::Call& of_step = executable_.call_of(plan_->steps[step]);
         const auto* kernel = std::get_if<fuse::KernelCall>(&of_step.work);
         if (kernel == nullptr) continue;
-        const std::string text = kernel::print(*kernel->kernel);
-        if (launch.kernels[i - first].expression.find(text) != std::string::npos) explain_fusion(of_step, shown);
+        const auto& calls = launch.kernels[i - first].calls;
+        if (std::ranges::find(calls, kernel) != calls.end()) explain_fusion(of_step, shown);
       }
       // Kernels of one plan's launch that are several launches for these sizes are measured together.
       const auto time = measured_.find(launch.number);
@@ -203,7 +197,7 @@ class Explainer {
   std::string limiter(const cuda::ModelledTime& time, double seconds, double launches, std::int64_t blocks) const {
     if (launches > seconds) return "launch";
     const std::string_view longest = time.limiter();
-    if (longest == "memory") return "memory";
+    if (longest == "memory" || longest == "meetings") return std::string(longest);
     if (blocks > 0 && blocks < machine_.gpu->multiprocessors) return "parallelism";
     return longest == "chain" ? "latency" : "issue";
   }
@@ -262,11 +256,12 @@ class Explainer {
   void explain_fusion(const fuse::Call& call, ExplainedStep& step) const {
     if (call.members.empty()) return;  // a check of nan_guard
     constexpr std::size_t most = 12;
-    std::string ops;
+    std::vector<std::string_view> ops;
     for (std::size_t i = 0; i < std::min(most, call.members.size()); ++i)
-      ops += fmt::format("{}{}", i == 0 ? "" : ", ", arena().op(call.members[i]).name);
-    if (call.members.size() > most) ops += fmt::format(" and {} more", call.members.size() - most);
-    step.fusion.push_back(fmt::format("computes {}", ops));
+      ops.push_back(arena().op(call.members[i]).name);
+    const std::size_t more = call.members.size() - ops.size();
+    step.fusion.push_back(
+        fmt::format("computes {}{}", fmt::join(ops, ", "), more > 0 ? fmt::format(" and {} more", more) : ""));
     for (const fuse::NodeId node : call.as<fuse::KernelCall>().writes) {
       step.fusion.push_back(fmt::format("stores {}: {}", title(node), reason_of(program_.stored[node])));
     }
@@ -303,6 +298,7 @@ class Explainer {
     if (step.limiter == "parallelism")
       return fmt::format("{} for {} multiprocessors: larger sizes", base::counted(step.blocks, "block"),
                          machine_.gpu->multiprocessors);
+    if (step.limiter == "meetings") return "its blocks wait for each other after each reduction: longer rows";
     if (step.limiter == "issue") return "cheaper functions, or fewer of them for an element";
     if (step.limiter == "arithmetic") return "cheaper functions, or fewer of them for an element; more threads";
     if (step.limiter == "latency")

@@ -7,19 +7,14 @@
 #include <ostream>
 #include <string_view>
 
+#include "base/bytes_text.hpp"
 #include "base/counted.hpp"
 #include "io/json_text.hpp"
 
 namespace croton {
 namespace {
 
-std::string bytes_text(double bytes) {
-  constexpr double kilo = 1000;
-  constexpr std::string_view units[]{"bytes", "kB", "MB", "GB", "TB"};
-  std::size_t unit = 0;
-  for (; bytes >= kilo && unit + 1 < std::size(units); ++unit) bytes /= kilo;
-  return unit == 0 ? fmt::format("{:.0f} bytes", bytes) : fmt::format("{:.1f} {}", bytes, units[unit]);
-}
+using base::bytes_text;
 
 std::string time_text(double seconds) {
   if (seconds >= 1) return fmt::format("{:.2f} s", seconds);

@@ -285,8 +285,8 @@ KernelInfo show_text(std::span<const runtime::BoundKernel> kernels, const std::s
 }
 
 /// The kernels of a launch of a plan, which may be that for a GPU.
-std::vector<KernelInfo> kernels_of(const runtime::Executable& executable, const plan::Plan& plan,
-                                   const plan::Launch& launch, const detail::ShowOptions& options) {
+std::vector<detail::ShownLaunches::Kernel> kernels_of(const runtime::Executable& executable, const plan::Plan& plan,
+                                                      const plan::Launch& launch, const detail::ShowOptions& options) {
   const plan::Step& first = plan.steps[launch.first_step];
   const fuse::Call& call = executable.call_of(first);
   const std::string& target = options.target;
@@ -295,15 +295,17 @@ std::vector<KernelInfo> kernels_of(const runtime::Executable& executable, const 
                                 : (target == "cuda" ? fmt::format("cuda:{}", codegen::default_architecture) : target);
   const auto& bodies = executable.bodies[first.call];
   if (call.is<fuse::LoopCall>() && plan::why_by_steps(bodies[0]->program, bodies[0]->plan).empty())
-    return {show_loop(executable, first, where, options)};
-  std::vector<KernelInfo> result;
+    return {{show_loop(executable, first, where, options), {}}};
+  std::vector<detail::ShownLaunches::Kernel> result;
   if (!bodies.empty()) {
     detail::ShowOptions inside = options;
     inside.sized = nullptr;
-    for (const auto& body : bodies) std::ranges::move(detail::show_kernels(*body, inside), std::back_inserter(result));
+    for (const auto& body : bodies) {
+      for (KernelInfo& kernel : detail::show_kernels(*body, inside)) result.push_back({std::move(kernel), {}});
+    }
     return result;
   }
-  if (call.is<fuse::RoutineCall>()) return {show_routine(executable, first, where, options)};
+  if (call.is<fuse::RoutineCall>()) return {{show_routine(executable, first, where, options), {}}};
   std::vector<runtime::BoundKernel> kernels =
       show_launch(executable, plan, launch, options.sized, is_cuda(where), false);
   if (kernels.empty()) return {};
@@ -312,7 +314,9 @@ std::vector<KernelInfo> kernels_of(const runtime::Executable& executable, const 
                                  machine_of_target(where, options.gpu), options.schedule);
   for (std::size_t i = 0; i < launches.size(); ++i) {
     if (is_cuda(where)) dump_small(executable, plan, launch, i, launches[i], where.substr(5), options.schedule);
-    result.push_back(show_text(launches[i], where, call.place, options));
+    detail::ShownLaunches::Kernel& shown = result.emplace_back();
+    shown.info = show_text(launches[i], where, call.place, options);
+    for (const runtime::BoundKernel& kernel : launches[i]) shown.calls.push_back(kernel.call);
   }
   return result;
 }
@@ -332,8 +336,9 @@ detail::ShownLaunches detail::show_launches(const runtime::Executable& executabl
 
 std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executable, const ShowOptions& options) {
   std::vector<KernelInfo> result;
-  for (ShownLaunches::Launch& launch : show_launches(executable, options).launches)
-    std::ranges::move(launch.kernels, std::back_inserter(result));
+  for (ShownLaunches::Launch& launch : show_launches(executable, options).launches) {
+    for (ShownLaunches::Kernel& kernel : launch.kernels) result.push_back(std::move(kernel.info));
+  }
   return result;
 }
 

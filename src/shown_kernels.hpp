@@ -26,9 +26,13 @@ struct ShowOptions {
 /// The launches of a plan with their kernels: none for work by libraries, those of bodies for loops and branches.
 struct ShownLaunches {
   plan::Plan plan;  // with the launches of a GPU for such a target
+  struct Kernel {
+    KernelInfo info;
+    std::vector<const fuse::KernelCall*> calls;  // that it computes; none for routines and loops
+  };
   struct Launch {
     plan::LaunchId number;
-    std::vector<KernelInfo> kernels;
+    std::vector<Kernel> kernels;
   };
   std::vector<Launch> launches;
 };

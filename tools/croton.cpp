@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes_text.hpp"
 #include "base/config.hpp"
 #include "doctor.hpp"
 #include "explain.hpp"
@@ -93,10 +94,10 @@ int show_cache(const Arguments& arguments) {
   std::ranges::sort(entries, {}, &runtime::KernelCache::Entry::digest);
   std::uint64_t bytes = 0;
   for (const auto& entry : entries) {
-    std::cout << fmt::format("{}  {:>10}\n", entry.digest, bytes_text(entry.size));
+    std::cout << fmt::format("{}  {:>10}\n", entry.digest, base::bytes_text(entry.size));
     bytes += entry.size;
   }
-  std::cout << fmt::format("{}: {} entries, {}\n", folder.string(), entries.size(), bytes_text(bytes));
+  std::cout << fmt::format("{}: {} entries, {}\n", folder.string(), entries.size(), base::bytes_text(bytes));
   return warned ? 1 : 0;
 }
 

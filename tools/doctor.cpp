@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/bytes_text.hpp"
 #include "base/config.hpp"
 #include "base/config_file.hpp"
 #include "base/environment.hpp"
@@ -251,7 +252,8 @@ Finding check_profiling() {
 
 std::string describe_device(int index, const cuda::GpuFacts& facts) {
   return fmt::format("cuda{}: {}, compute capability {}.{}, {}, {} multiprocessors, PCI {}", index, facts.name,
-                     facts.major, facts.minor, bytes_text(facts.memory_bytes), facts.multiprocessors, facts.pci_id);
+                     facts.major, facts.minor, base::bytes_text(facts.memory_bytes), facts.multiprocessors,
+                     facts.pci_id);
 }
 
 /// Adds the driver's devices to its finding.
@@ -311,7 +313,7 @@ Finding check_cache() {
   runtime::KernelCache cache(folder);
   cache.set_warning_sink([&](const std::string& warning) { warnings += "\n" + warning; });
   const std::size_t entries = cache.list().size();
-  const std::string size = bytes_text(cache.size());
+  const std::string size = base::bytes_text(cache.size());
   return {warnings.empty() ? State::ok : State::wrong,
           fmt::format("{}: {} entries, {}{}", folder.string(), entries, size, warnings)};
 }

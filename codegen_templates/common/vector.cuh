@@ -92,6 +92,21 @@ CT_DEVICE void store_pack(T* to, const Pack<T, n>& pack, int left) {
   }
 }
 
+// The elements that are wanted, and zeros.
+template <int n, class T>
+CT_DEVICE Pack<T, n> load_pack_where(const T* from, const bool (&wanted)[n]) {
+  bool all = true;
+#pragma unroll
+  for (int e = 0; e < n; ++e) all = all && wanted[e];
+  if (all) return load_pack<n>(from);
+  Pack<T, n> pack{};
+#pragma unroll
+  for (int e = 0; e < n; ++e) {
+    if (wanted[e]) pack[e] = from[e];
+  }
+  return pack;
+}
+
 // The numbers rounded to f16 or bf16.
 template <class T, int n>
 CT_DEVICE Pack<T, n> rounded(const Pack<f32, n>& values) {

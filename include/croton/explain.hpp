@@ -51,8 +51,8 @@ struct ExplainedStep {
   double floor_seconds = 0;  ///< of one launch that moves the least bytes, or does the operations, at full rate
   std::optional<double> measured_seconds;  ///< the median of recorded calls
   /// The largest part of its time: "memory", "issue" (of instructions), "latency" (of memory, from access to access),
-  /// "parallelism" (there are fewer blocks than multiprocessors), "launch", "arithmetic" (of products and on the host);
-  /// empty if the time is not known.
+  /// "parallelism" (there are fewer blocks than multiprocessors), "meetings" (of blocks, for a reduction), "launch",
+  /// "arithmetic" (of products and on the host); empty if the time is not known.
   std::string limiter;
   std::vector<std::string>
       fusion;          ///< its operations, the values that it stores, and the kernels that it is apart from

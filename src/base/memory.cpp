@@ -17,6 +17,7 @@
 #include <new>
 
 #include "base/address_space.hpp"
+#include "base/bytes_text.hpp"
 #include "base/fork_safe_mutex.hpp"
 #include "base/index.hpp"
 #include "base/rounding.hpp"
@@ -217,19 +218,14 @@ Pool& pool() {
   return instance;
 }
 
-std::string bytes_text(std::size_t bytes) {
-  constexpr std::array units{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  if (bytes < 1024) return fmt::format("{} bytes", bytes);
-  double amount = static_cast<double>(bytes) / 1024;
-  std::size_t unit = 0;
-  for (; amount >= 1024 && unit + 1 < units.size(); ++unit) amount /= 1024;
-  return fmt::format("{} bytes ({:.1f} {})", bytes, amount, units[unit]);
+std::string exact_bytes_text(std::size_t bytes) {
+  return bytes < 1024 ? bytes_text(bytes) : fmt::format("{} bytes ({})", bytes, bytes_text(bytes));
 }
 
 [[noreturn]] void raise_out_of_memory(std::size_t bytes) {
   const MemoryCounters now = memory_counters();
-  throw OutOfMemory(fmt::format("{} of host memory could not be allocated; {} are in use by arrays", bytes_text(bytes),
-                                bytes_text(now.bytes_in_use)));
+  throw OutOfMemory(fmt::format("{} of host memory could not be allocated; {} are in use by arrays",
+                                exact_bytes_text(bytes), exact_bytes_text(now.bytes_in_use)));
 }
 
 struct Releaser {
@@ -299,7 +295,7 @@ Headroom::Headroom(std::size_t bytes, std::string_view work) : bytes_(bytes) {
     } else {
       throw OutOfMemory(fmt::format(
           "{} needs up to {}, which this process cannot get: it has a limit (ulimit -v), or the system has no more",
-          work, bytes_text(bytes)));
+          work, exact_bytes_text(bytes)));
     }
   }
   headrooms().bytes += bytes;

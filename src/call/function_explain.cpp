@@ -4,6 +4,7 @@
 #include <croton/trace.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -75,11 +76,10 @@ Explanation Function::explain(const ExplainOptions& options) const {
   detail::apply_settings();
   const detail::CompiledFunction& function = impl().function();
   if (options.shapes.empty() && std::ranges::any_of(function.inputs, [](const auto& in) { return !in.value; })) {
-    std::string inputs;
-    for (const detail::InputRules& in : function.inputs)
-      inputs += fmt::format("{}{}", inputs.empty() ? "" : ", ", builder::describe(in.variable));
+    std::vector<std::string> inputs;
+    for (const detail::InputRules& in : function.inputs) inputs.push_back(builder::describe(in.variable));
     throw ValueError(fmt::format("{}: explain() needs the shapes of the arguments of a call, one for each input: {}",
-                                 name(), inputs));
+                                 name(), fmt::join(inputs, ", ")));
   }
   const std::vector<std::string> used = this->devices();
   const bool on_host = std::ranges::all_of(used, [](const std::string& device) { return device.starts_with("cpu"); });

@@ -32,6 +32,7 @@ class Analyser {
     for (const kernel::Store& store : result_.kernel.stores) add_access(store.operand, true, store.index);
     for (NodeId id = 0; id < nodes && result_.kernel.family == kernel::Family::pointwise; ++id) add_switch(id);
     find_lines();
+    find_conditions();
     find_host();  // including the nodes that were added
     result_.inner = kernel::depends_on_inner(result_.kernel);
     find_explicit();
@@ -119,20 +120,42 @@ class Analyser {
     result_.accesses.push_back(std::move(access));
   }
 
+  /// The loads whose access no other load has, with their accesses.
+  std::vector<std::pair<NodeId, std::size_t>> single_loads() const {
+    std::vector<int> loads(result_.accesses.size(), 0);
+    for (const auto& [load, a] : result_.load_access) ++loads[a];
+    std::vector<std::pair<NodeId, std::size_t>> single;
+    for (const auto& entry : result_.load_access) {
+      if (loads[entry.second] == 1) single.emplace_back(entry);
+    }
+    return single;
+  }
+
   /// Finds the reads of lines. Each is by one load, whose condition does not depend on the line's axis either.
   void find_lines() {
     if (result_.kernel.family != kernel::Family::pointwise) return;
-    std::vector<int> loads(result_.accesses.size(), 0);
-    for (const auto& [load, a] : result_.load_access) ++loads[a];
-    for (const auto& [load, a] : result_.load_access) {
+    for (const auto& [load, a] : single_loads()) {
       Access& access = result_.accesses[a];
-      if (access.affine || access.index.empty() || loads[a] != 1) continue;
+      if (access.affine || access.index.empty()) continue;
       const NodeId last = access.index.back();
       if (!body().op(last).is(Core::axis)) continue;
       const std::size_t axis = body().attrs(last).index("k");
       const auto others = body().inputs(load).first(body().inputs(load).size() - 1);
       if (std::ranges::none_of(others, [&](NodeId id) { return result_.depends_on(id, axis); }))
         access.line_axis = axis;
+    }
+  }
+
+  /// Finds the conditions of reads that depend on indices and sizes alone.
+  void find_conditions() {
+    if (result_.kernel.family != kernel::Family::pointwise) return;
+    for (const auto& [load, a] : single_loads()) {
+      if (!result_.accesses[a].affine || !body().op(load).is(Core::load_if)) continue;
+      const NodeId condition = body().input(load, 0);
+      const std::vector<bool> needed = kernel::needed_for(body(), std::span(&condition, 1));
+      bool loads_nothing = true;
+      for (NodeId id = 0; id <= condition; ++id) loads_nothing = loads_nothing && !(needed[id] && is_load(id));
+      if (loads_nothing) result_.accesses[a].condition = condition;
     }
   }
 

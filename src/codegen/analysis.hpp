@@ -28,6 +28,9 @@ struct Access {
   /// Of a read that is not affine: the axis whose index is that of the operand's last dimension, and on which no other
   /// index of the read depends. So it reads lines: rows of a table, by numbers. Only of pointwise kernels.
   std::optional<std::size_t> line_axis = {};
+  /// Of an affine read by one load under a condition that depends on indices and sizes alone: the condition. Only of
+  /// pointwise kernels.
+  std::optional<NodeId> condition = {};
   /// Whether the access depends on the axis.
   bool moves(std::size_t axis) const;
 };

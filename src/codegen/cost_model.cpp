@@ -32,8 +32,10 @@ double modelled_seconds(const LaunchWork& work, const Machine& machine) {
                           work.cache_waits * h200.cache_access_seconds + work.joins * h200.join_seconds +
                           (work.publishes ? h200.publish_seconds : 0);
   const double chain = waves * of_block;
+  // A block that meets others publishes its results and then reads theirs.
+  const double meetings = work.meetings * (h200.meeting_seconds() + work.last_waits * h200.cache_access_seconds);
   const double last = work.publishes ? h200.last_block_seconds + work.last_waits * h200.cache_access_seconds : 0;
-  return h200.launch_seconds + std::sqrt(memory * memory + issue * issue + chain * chain) + last;
+  return h200.launch_seconds + std::sqrt(memory * memory + issue * issue + chain * chain) + meetings + last;
 }
 
 double bytes_of_operands(const Analysis& analysis, const Launch& launch) {

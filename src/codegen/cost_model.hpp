@@ -25,6 +25,7 @@ struct LaunchWork {
   double joins = 0;        // of the states of a block's warps
   bool publishes = false;  // partial results, which the last block joins
   double last_waits = 0;   // of the last block for them, for the second level of the cache
+  double meetings = 0;     // of blocks, each of which then reads what all have published, as the last block does
 };
 
 /// The bytes at the rate of a copy, the instructions at the rate of all schedulers, and the chain of what a thread

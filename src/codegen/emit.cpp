@@ -7,10 +7,12 @@
 #include <algorithm>
 
 #include "base/hash.hpp"
+#include "base/rounding.hpp"
 #include "base/stage.hpp"
 #include "codegen/embedded.hpp"
 #include "codegen/emitter.hpp"
 #include "codegen/spelling.hpp"
+#include "codegen_templates/common/sizes.hpp"
 
 namespace croton::codegen {
 
@@ -53,7 +55,7 @@ Functor Emitter::functor() {
       break;
     case Family::row:
       if (is_in_packs())
-        in_parts() ? emit_parts() : emit_row_packs();
+        in_parts() && !meets() ? emit_parts() : emit_row_packs();
       else
         emit_row();
       break;
@@ -134,9 +136,22 @@ std::string memory_bounds(int threads) {
   return fmt::format("CT_LAUNCH_BOUNDS({}, {}) ", threads, resident_blocks(threads));
 }
 
+int registers_of_meeting(const Schedule& schedule) {
+  // Each of the four parts of a multiprocessor gives its registers to whole warps, in units.
+  constexpr int quarters = 4, of_quarter = 16384, most = 255, unit = 8, lanes = ct::lanes;
+  const int warps = base::ceil_div(schedule.together * schedule.threads / lanes, quarters);
+  return std::min(most, of_quarter / (warps * lanes) / unit * unit);
+}
+
+std::size_t registers_for_rows(const Schedule& schedule) {
+  constexpr int others = 48;  // addresses, accumulators and values
+  return static_cast<std::size_t>(std::max(0, registers_of_meeting(schedule) - others));
+}
+
 std::string Emitter::launch_bounds() const {
   if (kernel_.family == Family::contract) return fmt::format("CT_LAUNCH_BOUNDS({}) ", schedule_.threads);
   if (!is_in_packs()) return "";
+  if (meets()) return fmt::format("CT_LAUNCH_BOUNDS({}, {}) ", schedule_.threads, schedule_.together);
   // Bodies that are limited by memory need half of the threads of a multiprocessor, and so do reductions, which wait
   // for each other; long elementwise bodies may need the registers.
   const bool is_short = schedule_.is_short || kernel_.family != Family::pointwise;
@@ -148,6 +163,7 @@ std::string Emitter::entries(const std::string& name) const {
   const std::string family = split                  ? "split_parts"
                              : variant_.tiled()     ? "pointwise_tiles"
                              : is_split_of_packs()  ? "split_packs"
+                             : meets()              ? "row_meetings"
                              : is_row_of_packs()    ? in_parts() ? "row_parts" : "row_packs"
                              : is_column_of_packs() ? "column_packs"
                                                     : std::string(kernel::name_of(kernel_.family));

@@ -25,7 +25,7 @@ bool Emitter::is_fetched(std::size_t a) const {
   const bool needs_move = (kernel_.family == Family::column && !in_each_row_) || is_folded();
   if (needs_move) return variant_.moves_inside(a) && !analysis_.is_conditional(a);
   if (is_row_of_packs() && along_line(a) == StrideClass::none) return false;  // once for each row
-  return !analysis_.is_conditional(a);
+  return !analysis_.is_conditional(a) || is_conditional_pack(a);
 }
 
 bool Emitter::is_fixed(std::size_t a) const {
@@ -95,6 +95,7 @@ std::string Emitter::pack_load(std::size_t a) const {
     case StrideClass::none:
       return fmt::format("left > 0 ? {} : {}{{}}", element_of(from, "0"), stored_type(dtype_of(a)));
     case StrideClass::unit:
+      if (is_conditional_pack(a)) return fmt::format("ct::load_pack_where<vector>({} + column, w{})", from, a);
       return is_aligned()
                  ? fmt::format("ct::load_pack<vector{}>({} + column, left)", is_row_of_packs() ? ", whole" : "", from)
                  : fmt::format("ct::gather_pack<vector>({} + column, Offset(1), left)", from);
@@ -234,9 +235,26 @@ void Emitter::pack_inputs(std::string_view type, std::string_view function, cons
       line("(void)k;");
       inner_position("k");
     }
+    if (std::ranges::any_of(accesses, [&](std::size_t a) { return is_conditional_pack(a); })) line_positions();
     line(fmt::format("{} in;", type));
-    for (const std::size_t a : accesses) line(fmt::format("in.l{} = {};", a, pack_load(a)));
+    for (const std::size_t a : accesses) {
+      if (is_conditional_pack(a)) pack_condition(a);
+      line(fmt::format("in.l{} = {};", a, pack_load(a)));
+    }
     line("return in;");
+  });
+  line("}");
+}
+
+void Emitter::pack_condition(std::size_t a) {
+  const NodeId condition = *analysis_.accesses[a].condition;
+  line(fmt::format("bool w{}[vector];", a));
+  line("#pragma unroll");
+  line("for (int e = 0; e < vector; ++e) {");
+  block([&] {
+    element_index();
+    declare({condition}, false);
+    line(fmt::format("w{}[e] = e < left && {};", a, operand(condition)));
   });
   line("}");
 }

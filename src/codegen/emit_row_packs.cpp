@@ -6,6 +6,7 @@
 
 #include "codegen/emitter.hpp"
 #include "codegen/spelling.hpp"
+#include "codegen/state_size.hpp"
 
 namespace croton::codegen {
 
@@ -27,6 +28,16 @@ std::vector<std::vector<NodeId>> Emitter::kept_by_group(const std::vector<StageG
     if (std::count_if(first, needed.end(), uses) > 1)
       kept[static_cast<std::size_t>(first - needed.begin())].push_back(id);
   }
+  if (!meets()) return kept;
+  // Where there is no room in registers, they are computed again.
+  constexpr std::size_t pack = 4, register_bytes = 4;
+  std::size_t bytes = 0;
+  for (const std::size_t a : held_) bytes += size_of(dtype_of(a));
+  for (const std::vector<NodeId>& nodes : kept) {
+    for (const NodeId id : nodes) bytes += size_of(compute_dtype(body_.type(id).dtype));
+  }
+  if (bytes * pack * static_cast<std::size_t>(schedule_.packs) > register_bytes * registers_for_rows(schedule_))
+    kept.assign(groups.size(), {});
   return kept;
 }
 
@@ -36,8 +47,8 @@ void Emitter::row_pack_constants() {
                    schedule_.threads, schedule_.lanes, schedule_.warps, schedule_.packs));
   line(fmt::format("static constexpr int most_blocks = {};", schedule_.row_blocks), "of the tree, in a row");
   line(fmt::format("static constexpr bool held = {}, staged = {}, stores = {}, whole = {}, full = {}, is_short = {};",
-                   schedule_.held > 0, schedule_.staged > 0, in_parts() && any_by_element(true), schedule_.whole,
-                   schedule_.full, schedule_.is_short));
+                   schedule_.held > 0, schedule_.staged > 0, in_parts() && !meets() && any_by_element(true),
+                   schedule_.whole, schedule_.full, schedule_.is_short));
   line(fmt::format("CT_MEMBER {0} length() const {{ return {0}({1}); }}", in_parts() ? "Base" : "Offset",
                    product(variant_.parallel.size(), variant_.inner.size())));
   if (is_folded())
@@ -70,6 +81,13 @@ void Emitter::emit_row_packs() {
   const std::vector<StageGroup> groups = kernel::stage_groups(kernel_);
   const std::vector<std::vector<NodeId>> kept = kept_by_group(groups);
   row_pack_constants();
+  if (meets()) {
+    line(fmt::format("static constexpr int together = {};", schedule_.together), "blocks of a multiprocessor");
+    line(fmt::format("static constexpr int slots = {};", slots_of_states(analysis_)),
+         "of 16 bytes, for states of a part");
+    line("CT_MEMBER ct::index parts() const { return p.parts; }");
+    line("CT_MEMBER Base row_of(Base block) const { return p.by_parts.divide(block); }");
+  }
   if (std::ranges::all_of(kept, &std::vector<NodeId>::empty)) {
     line("typedef ct::Nothing Kept;");
   } else {
@@ -116,9 +134,18 @@ void Emitter::emit_row_packs() {
   line("}");
 }
 
+std::size_t Emitter::number_of(const StageGroup& group) const {
+  if (!meets()) return group.begin;
+  std::int64_t slots = 0;
+  for (const StageGroup& before : kernel::stage_groups(kernel_)) {
+    if (before.begin < group.begin) slots += slots_of_state(analysis_, before);
+  }
+  return static_cast<std::size_t>(slots);
+}
+
 void Emitter::row_pack_stage(const StageGroup& group, const std::vector<NodeId>& kept) {
   line(fmt::format("const auto {} = team.template reduce<{}, {}>([&](const Held& held, const Staged& staged,",
-                   group_name(group), combiner(group), group.begin));
+                   group_name(group), combiner(group), number_of(group)));
   line("    const Inputs& in, Kept& kept, int e, Offset column) CT_INLINE {");
   block([&] {
     line("(void)held, (void)staged, (void)in, (void)kept, (void)e, (void)column;");

@@ -9,6 +9,7 @@
 #include "base/index.hpp"
 #include "base/source_place.hpp"
 #include "codegen/division.hpp"
+#include "codegen/packed_accesses.hpp"
 #include "codegen/schedule_row.hpp"
 #include "codegen/spelling.hpp"
 
@@ -29,6 +30,7 @@ Emitter::Emitter(const Analysis& analysis, const Variant& variant, const Schedul
   for (const MergedAxis& axis : variant.parallel) axes_.push_back(&axis);
   for (const MergedAxis& axis : variant.inner) axes_.push_back(&axis);
   find_point_level();
+  if (target == Target::cuda) conditional_ = conditional_packs(analysis, variant);
   if (is_row_of_packs() && schedule_.held + schedule_.staged > 0) {
     const std::vector<std::size_t> operands = operands_to_hold(analysis, variant);
     const auto held = operands.begin() + schedule_.held;
@@ -250,6 +252,10 @@ std::string Emitter::expression(NodeId id) {
                                                       : "in",
                                    a, is_one_for_pack(a) ? "" : "[e]"));
   }
+  if (op.is(Core::load_if) && is_conditional_pack(analysis_.load_access.at(id))) {
+    const std::size_t a = analysis_.load_access.at(id);
+    return as_value(a, fmt::format("in.l{}[e]", a));  // 0 where the condition is false
+  }
   if (op.is(Core::load_if)) {
     return fmt::format("{} ? {} : {}(0)", operand(inputs[0]), read(analysis_.load_access.at(id)),
                        value_type(body_.type(id).dtype));
@@ -316,7 +322,8 @@ std::set<NodeId> Emitter::needed_by(std::vector<NodeId> pending) const {
     pending.pop_back();
     if (!has_name(id) || names_.contains(id) || !needed.insert(id).second || switched_.contains(id)) continue;
     if (analysis_.is_affine_load(id)) {
-      if (body_.op(id).is(Core::load_if)) pending.push_back(body_.input(id, 0));
+      const bool has_condition = body_.op(id).is(Core::load_if) && !is_conditional_pack(analysis_.load_access.at(id));
+      if (has_condition) pending.push_back(body_.input(id, 0));
       continue;  // the address needs no index nodes
     }
     if (body_.op(id).is(Core::load, Core::load_if) && is_gathered(analysis_.load_access.at(id))) continue;

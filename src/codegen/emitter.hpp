@@ -227,6 +227,10 @@ class Emitter {
   }
   /// Whether the reduction is cut into parts, which the last block joins.
   bool in_parts() const { return (is_row_of_packs() || is_column_of_packs()) && schedule_.part > 0; }
+  /// Whether the parts of a point meet after each reduction, so that all blocks run at the same time.
+  bool meets() const { return is_row_of_packs() && schedule_.meets > 0; }
+  /// The number that a reduction of a row in packs gets: of its first stage, or of the place of its states.
+  std::size_t number_of(const StageGroup& group) const;
   /// The same for several points, each of which has its parts.
   bool has_parts_of_points() const { return in_parts() && kernel_.family != Family::split && schedule_.rows == 0; }
   bool is_split_of_packs() const { return kernel_.family == Family::split && is_row_of_packs(); }
@@ -267,6 +271,10 @@ class Emitter {
   void divide_position(std::string position, const std::vector<std::size_t>& axes);
   /// Whether the values of an access are loaded with those of all other such accesses, before any is used.
   bool is_fetched(std::size_t a) const;
+  /// Whether it is loaded so, by elements whose conditions are true (codegen::conditional_packs).
+  bool is_conditional_pack(std::size_t a) const { return std::ranges::find(conditional_, a) != conditional_.end(); }
+  /// Declares which elements of the pack are loaded: w0[vector].
+  void pack_condition(std::size_t a);
 
   // ---- column kernels of a GPU in packs (emit_column_packs.cpp) ----
   void emit_column_packs();
@@ -329,6 +337,7 @@ class Emitter {
   std::map<NodeId, std::string> names_;
   std::map<std::size_t, std::string> results_;  // of stages, in packs
   std::vector<std::size_t> held_, staged_;      // accesses
+  std::vector<std::size_t> conditional_;        // accesses (is_conditional_pack)
   std::set<NodeId> switched_;                   // comparisons that are evaluated once for many elements
   std::set<std::size_t> checked_;               // the checks that are made once for a pack
   std::string struct_, code_, shown_;

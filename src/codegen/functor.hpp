@@ -32,6 +32,11 @@ ParameterEntry parameter_entry(bool in_table, std::string_view space, std::strin
 int resident_blocks(int threads);
 /// The attribute of the entry of such a kernel.
 std::string memory_bounds(int threads);
+/// The registers that a thread may have in a launch in which `together` blocks of a multiprocessor run at the same
+/// time.
+int registers_of_meeting(const Schedule& schedule);
+/// Those of them that are left for the elements of a row.
+std::size_t registers_for_rows(const Schedule& schedule);
 /// "cpu" or "cuda", for digests.
 std::string name_of(Target target);
 /// The lines as comments.

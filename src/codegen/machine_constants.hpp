@@ -27,6 +27,10 @@ struct MachineConstants {
   // Additions and multiplications a second of large products by the library, by the size of their elements; float32
   // without TensorFloat-32.
   double product_rate_64, product_rate_32, product_rate_16;
+
+  /// The time in which blocks meet: each publishes a result and waits for the last one, whose arrival it sees by an
+  /// access of memory. A sum of measured parts, not measured itself.
+  constexpr double meeting_seconds() const { return publish_seconds + last_block_seconds + access_seconds; }
 };
 
 /// Copy, clock (1980 MHz) and multiprocessors are in the report's first lines; instructions: 132 multiprocessors with 4

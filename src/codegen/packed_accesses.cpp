@@ -19,11 +19,25 @@ std::string describe(const Analysis& analysis, std::size_t access) {
 
 }  // namespace
 
+std::vector<std::size_t> conditional_packs(const Analysis& analysis, const Variant& variant) {
+  constexpr std::size_t most = 8;  // 32 registers
+  std::vector<std::size_t> packs;
+  if (analysis.kernel.family != kernel::Family::pointwise || variant.tiled() || variant.parallel.empty()) return packs;
+  for (std::size_t a = 0; a < analysis.accesses.size(); ++a) {
+    if (analysis.accesses[a].condition && variant.strides[a].back() == StrideClass::unit) packs.push_back(a);
+  }
+  if (packs.size() > most) packs.clear();
+  return packs;
+}
+
 std::vector<std::size_t> PackedAccesses::packed() const {
   std::vector<std::size_t> packed;
   if (fast_ >= launch_.sizes.size()) return packed;
+  const std::vector<std::size_t> conditional = conditional_packs(analysis_, launch_.variant);
   for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
     const Access& access = analysis_.accesses[a];
+    const bool by_element = analysis_.is_conditional(a) && std::ranges::find(conditional, a) == conditional.end();
+    if (access.affine && by_element) continue;
     const bool moves =
         access.affine ? launch_.variant.strides[a][fast_] == StrideClass::unit : launch_.variant.reads_lines(access, a);
     if (moves) packed.push_back(a);

@@ -14,6 +14,10 @@ namespace croton::codegen {
 /// The widest access of a GPU, in bytes (bench/results/2026-11-28-gpu-variants-nvidia-h200.md, 3).
 inline constexpr std::int64_t widest_access_bytes = 16;
 
+/// The conditional reads of a pointwise kernel whose packs are loaded where their elements' conditions are true: by one
+/// instruction where all are. None if there are so many that they would need too many registers.
+std::vector<std::size_t> conditional_packs(const Analysis& analysis, const Variant& variant);
+
 /// The accesses of a kernel along its fast axis: the axis along which the threads of a warp are neighbours. It refers
 /// to the analysis and the launch.
 class PackedAccesses {

@@ -250,7 +250,7 @@ Schedule choose_schedule(const Analysis& analysis, const Launch& launch, const M
   }
   if (family == Family::row) fit_row(schedule, analysis, launch, machine, wanted, why);
   if (family == Family::column) fit_column(schedule, analysis, launch, machine, wanted, why);
-  if (family == Family::split) fit_split(schedule, analysis, launch, machine, why);
+  if (family == Family::split) fit_split(schedule, analysis, launch, machine, wanted.part, why);
   const bool loops = loops_over_grid(schedule, family);
   if (loops) schedule.index = choose_index_width(analysis, launch, why);
   widen_index(schedule, wanted, why);
@@ -274,6 +274,9 @@ LaunchMemory launch_memory(const Analysis& analysis, const Launch& launch, const
   constexpr std::int64_t alignment = 16;
   const bool column = analysis.kernel.family == Family::column;
   if (schedule.rows > 0) return column ? inner_outer_memory(analysis, launch, schedule) : LaunchMemory();
+  if (schedule.meets > 0)
+    return {16 * reduction_parts(launch, schedule) * point_count(launch) * slots_of_states(analysis),
+            point_count(launch)};
   if (schedule.part > 0) {
     return {base::round_up(reduction_parts(launch, schedule) * point_count(launch) * state_bytes_of_groups(analysis),
                            alignment),
@@ -310,12 +313,17 @@ std::string print(const Schedule& schedule, Family family) {
                        name_of(schedule.index));
   }
   if ((family == Family::split || family == Family::row) && schedule.part > 0) {
-    return fmt::format("threads={} part={}{}{} index={}", schedule.threads, schedule.part,
-                       schedule.vector > 1 ? " aligned" : "",
-                       schedule.full    ? " full"
-                       : schedule.whole ? " whole"
-                                        : "",
-                       name_of(schedule.index));
+    return fmt::format(
+        "threads={} part={}{}{}{} index={}", schedule.threads, schedule.part,
+        schedule.meets > 0
+            ? fmt::format(" meets={} together={} held={}{}", schedule.meets, schedule.together, schedule.held,
+                          schedule.staged > 0 ? fmt::format(" staged={}", schedule.staged) : "")
+            : "",
+        schedule.vector > 1 ? " aligned" : "",
+        schedule.full    ? " full"
+        : schedule.whole ? " whole"
+                         : "",
+        name_of(schedule.index));
   }
   if (family == Family::column && schedule.run > 0) {
     return fmt::format("threads={} across={} vector={} run={}{} index={}", schedule.threads, schedule.across,

@@ -60,6 +60,8 @@ struct Schedule {
   // The text of a column kernel for a GPU (codegen_templates/column_packs.cuh), also `across` and `vector`:
   int run = 0;            // chunks of a thread in a part, a power of two; 0: a thread for each point
   std::int64_t part = 0;  // elements of a part of a reduction that is split among blocks; 0: it is not
+  int meets = 0;     // how often the parts of a row meet: after each reduction; all blocks run at the same time then
+  int together = 0;  // of these: blocks of a multiprocessor, for which a thread's registers must suffice
   // A row and a column kernel in one launch (codegen_templates/inner_outer.cuh): the rows of a block; 0: it is no such
   // launch. Both kernels have the lanes, warps, packs and row_blocks of the rows.
   int rows = 0;
@@ -73,6 +75,7 @@ struct Machine {
   std::int64_t shared_bytes = 227 * 1024;                     // of a block, at most
   bool aligned = true;                                        // operands begin at multiples of 16 bytes
   bool whole_warps = false;                                   // rows have whole warps, as for a launch with columns
+  bool cooperates = true;                                     // has launches whose blocks may wait for each other
   MultiprocessorLimits limits = usual_limits;
   std::int64_t cache_bytes = h200.cache_bytes;  // of the second level
 };

@@ -42,8 +42,8 @@ bool selects(std::string_view text, std::string_view kernel_name) {
   return kernel_name.starts_with(text) || kernel_name.substr(kernel_name.find('_') + 1).starts_with(text);
 }
 
-constexpr std::string_view keys[] = {"grain", "threads", "blocks",  "meeting", "vector",
-                                     "items", "side",    "kernels", "index"};
+constexpr std::string_view keys[] = {"grain", "threads", "blocks", "meeting", "vector",
+                                     "items", "side",    "part",   "kernels", "index"};
 
 /// One item of the text: "row.threads=128".
 struct Item {
@@ -56,7 +56,7 @@ struct Item {
 [[noreturn]] void refuse(std::string_view item, std::string_view why) {
   throw ValueError(
       fmt::format("schedule={}: {}; write grain=N, threads=N, blocks=N, meeting=N, vector=N, items=N, side=N, "
-                  "kernels=N or index=64, "
+                  "part=N, kernels=N or index=64, "
                   "with a family in front where it is for one only (pointwise, row, column, split, contract), such as "
                   "row.threads=128, or the beginning of a kernel's name or digest, such as row_1a2b3c.threads=128",
                   item, why));
@@ -103,6 +103,10 @@ void set(Overrides& overrides, const Item& item) {
     if (item.number < 32 || item.number > 128 || !std::has_single_bit(static_cast<unsigned>(item.number)))
       refuse(item.text, "tiles have sides of 32, 64 or 128 points");
     overrides.side = item.number;
+  } else if (item.key == "part") {
+    if (item.number < ct::block_elements || !std::has_single_bit(static_cast<unsigned>(item.number)))
+      refuse(item.text, "parts of rows have 1024, 2048, 4096, ... elements");
+    overrides.part = item.number;
   } else if (item.key == "kernels") {
     if (item.number > 2) refuse(item.text, "a launch has one kernel of rows, or that and one of columns");
     overrides.kernels = item.number;

@@ -10,7 +10,7 @@
 namespace croton::codegen {
 
 struct Overrides {
-  std::optional<std::int64_t> grain, meeting;
+  std::optional<std::int64_t> grain, meeting, part;
   std::optional<int> threads, blocks, vector, items, side, kernels;
   std::optional<IndexWidth> index;
 };

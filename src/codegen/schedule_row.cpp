@@ -9,6 +9,7 @@
 #include "base/index.hpp"
 #include "base/rounding.hpp"
 #include "codegen/cost_model.hpp"
+#include "codegen/functor.hpp"
 #include "codegen/index_width.hpp"
 #include "codegen/packed_accesses.hpp"
 #include "codegen/schedule_pointwise.hpp"
@@ -32,6 +33,8 @@ constexpr std::int64_t most_state_bytes = 46 * 1024;
 // (bench/results/2026-11-28-gpu-variants-nvidia-h200.md, 14).
 constexpr std::int64_t least_lane_bytes = 64, line_bytes = 128;
 constexpr int least_threads = 64;
+// For the states of the blocks of a part of a row that meets others.
+constexpr std::int64_t most_part_state_bytes = 16 * 1024;
 
 /// Threads that do rows.
 struct Team {
@@ -67,11 +70,19 @@ class RowFit {
     schedule_.is_short = is_short_row(analysis_);
     measure_passes();
     Schedule in_parts = schedule_;
-    if (fits_block()) add_teams(wanted);
+    if (fits_block() && !wanted.part) add_teams(wanted);
     if (may_have_parts()) {
       in_parts.threads = static_cast<int>(std::bit_floor(static_cast<unsigned>(in_parts.threads)));
       in_parts.full = length_ % ct::block_elements == 0;
-      add_parts(candidates_, in_parts, analysis_, launch_, machine_);
+      add_parts(candidates_, in_parts, analysis_, launch_, machine_, wanted.part);
+    } else if (may_meet()) {
+      add_meetings(in_parts, wanted.part);
+    }
+    if (candidates_.empty()) {  // it cannot be cut into the wanted parts
+      if (fits_block())
+        add_teams(wanted);
+      else if (may_meet())
+        add_meetings(in_parts, {});
     }
     if (candidates_.empty()) return;  // a warp for each row
     schedule_ = candidates_.best();
@@ -92,8 +103,67 @@ class RowFit {
     }
   }
 
+  /// Adds the candidates in which all blocks run at the same time, and each has a part of a row.
+  void add_meetings(Schedule meeting, std::optional<std::int64_t> wanted_part) {
+    const Schedule usual = schedule_;
+    const bool fits = fits_block();
+    const std::int64_t points = point_count(launch_), blocks = base::ceil_div(length_, ct::block_elements);
+    meeting.threads = static_cast<int>(std::bit_floor(static_cast<unsigned>(meeting.threads)));
+    meeting.meets = static_cast<int>(groups_);
+    meeting.lanes = ct::lanes;
+    meeting.warps = meeting.threads / ct::lanes;
+    const std::int64_t most = std::max<std::int64_t>(meeting.warps, most_part_state_bytes / state_bytes_);
+    for (std::int64_t of_part = meeting.warps; of_part <= most && of_part < 2 * blocks; of_part *= 2) {
+      const std::int64_t parts = base::ceil_div(blocks, of_part);
+      if (parts == 1 || parts > ct::most_split_parts) continue;
+      if (wanted_part && wanted_part != of_part * ct::block_elements) continue;
+      schedule_ = meeting;
+      schedule_.part = of_part * ct::block_elements;
+      schedule_.row_blocks = static_cast<int>(of_part);
+      schedule_.together = base::to_int(
+          base::ceil_div<std::int64_t>(std::max<std::int64_t>(1, points * parts), machine_.multiprocessors));
+      if (!can_meet()) continue;
+      schedule_.packs = packs_of_block * static_cast<int>(of_part / meeting.warps);
+      // The text of more packs in registers would be too long.
+      if (of_part == meeting.warps) schedule_.held = operands_held(schedule_.part);
+      if (schedule_.held == 0) schedule_.packs = packs_of_block;
+      stage_part();
+      // Where elements are read from memory again, the whole rate of the memory is all that more blocks could have.
+      const bool is_kept = schedule_.held + schedule_.staged == std::ssize(again_);
+      if (!is_kept && fits && !wanted_part) continue;
+      schedule_.full = length_ % schedule_.part == 0;
+      LaunchWork meetings = work(schedule_.part, points * parts);
+      meetings.meetings = static_cast<double>(schedule_.meets);
+      meetings.last_waits = static_cast<double>(base::ceil_div<std::int64_t>(parts, meeting.threads));
+      candidates_.add(schedule_, meetings);
+    }
+    schedule_ = usual;
+  }
+
+  /// Puts the operands of a part that registers do not hold into shared memory, if there is room for those of all
+  /// blocks of a multiprocessor.
+  void stage_part() {
+    const std::span others = std::span(again_).subspan(base::to_size(schedule_.held));
+    const std::int64_t bytes = schedule_.part / pack * bytes_of_packs(others);
+    if (bytes == 0 || bytes + state_bytes() > machine_.shared_bytes || !can_meet(bytes)) return;
+    schedule_.staged = base::to_int(others.size());
+    schedule_.shared_bytes = bytes;
+  }
+
+  /// Whether a multiprocessor surely has room for its share of the blocks, with the registers that their launch bounds
+  /// leave.
+  bool can_meet(std::int64_t staged_bytes = 0) const {
+    if (schedule_.together > resident_blocks(schedule_.threads)) return false;
+    const BlockResources block{.threads = schedule_.threads,
+                               .registers = registers_of_meeting(schedule_),
+                               .shared_bytes = staged_bytes + state_bytes()};
+    return occupancy_of(block, machine_.limits).blocks >= schedule_.together;
+  }
+
   /// The reasons of what run() chose.
-  void explain(Reasons& why) const {
+  void explain(const Overrides& wanted, Reasons& why) const {
+    if (wanted.part && schedule_.part != *wanted.part)
+      why.push_back(fmt::format("an override asks for part={}, which cannot be had", *wanted.part));
     if (schedule_.packs == 0) {
       why.push_back(
           launch_.variant.inner.empty() ? "no packs: rows have one element"
@@ -112,6 +182,11 @@ class RowFit {
       why.push_back(fmt::format("part={}: {} of each row (of at least {} elements) for {} multiprocessors{}",
                                 schedule_.part, base::counted(reduction_parts(launch_, schedule_), "part"),
                                 least_part(schedule_), machine_.multiprocessors, candidates_.comparison(numbers)));
+      if (schedule_.meets > 0) {
+        why.push_back(
+            "meets: elements or later reductions need results of whole rows, so all parts run at the same time");
+        why.push_back(why_held());
+      }
     } else {
       why.push_back(fmt::format("lanes={} warps={} packs={}: a row of {} elements has {} packs of {}{}",
                                 schedule_.lanes, schedule_.warps, schedule_.packs, length_,
@@ -140,6 +215,22 @@ class RowFit {
   bool may_have_parts() const {
     return !machine_.whole_warps && length_ > ct::block_elements && only_points_use_reductions(analysis_) &&
            !needs_all_lanes();
+  }
+
+  /// Whether the parts of a row may meet after each reduction. A result of a row must not be in the memory of an
+  /// operand that another part may still read.
+  bool may_meet() const {
+    const auto dtype_of = [&](std::size_t operand) { return analysis_.kernel.operands[operand].dtype; };
+    const auto is_read_at = [&](const kernel::Store& store) {
+      return std::ranges::any_of(analysis_.accesses, [&](const Access& access) {
+        return !access.written && access.index == store.index && dtype_of(access.operand) == dtype_of(store.operand);
+      });
+    };
+    const bool is_overwritten = std::ranges::any_of(analysis_.kernel.stores, [&](const kernel::Store& store) {
+      return std::ranges::none_of(store.index, [&](NodeId i) { return bool{analysis_.inner[i]}; }) && is_read_at(store);
+    });
+    return machine_.cooperates && !machine_.whole_warps && length_ > ct::block_elements &&
+           !analysis_.kernel.stages.empty() && !is_overwritten && !needs_all_lanes();
   }
 
   std::int64_t row_packs() const { return std::max<std::int64_t>(1, base::ceil_div(length_, pack)); }
@@ -183,7 +274,7 @@ class RowFit {
     const auto of_thread = static_cast<unsigned>(base::ceil_div<std::int64_t>(row_packs(), team.lanes * team.warps));
     schedule_.packs =
         static_cast<int>(team.warps == 1 ? std::bit_ceil(of_thread) : packs_of_block * std::bit_ceil(blocks_of_warp()));
-    schedule_.held = operands_held();
+    schedule_.held = operands_held(length_);
     if (schedule_.held == 0) schedule_.packs = std::min(schedule_.packs, packs_of_block);
     schedule_.full = is_full();
   }
@@ -205,7 +296,13 @@ class RowFit {
   }
 
   LaunchWork work() const {
+    const std::int64_t of_block = schedule_.threads / (schedule_.lanes * schedule_.warps);
+    return work(length_, std::max<std::int64_t>(1, base::ceil_div(point_count(launch_), of_block)));
+  }
+  /// Of blocks that have so many elements of a row.
+  LaunchWork work(std::int64_t length, std::int64_t blocks) const {
     const std::int64_t points = point_count(launch_), threads = schedule_.lanes * schedule_.warps;
+    const std::int64_t of_row = base::ceil_div(length, pack);
     const auto again = static_cast<std::ptrdiff_t>(again_.size());
     const std::span all(again_);
     const auto held = all.first(base::to_size(schedule_.held));
@@ -215,9 +312,9 @@ class RowFit {
         std::max<std::int64_t>(0, loaded_bytes_ - bytes_of_packs(all.first(all.size() - others.size())));
     const std::int64_t of_block = std::min(schedule_.packs, packs_of_block);
     const std::int64_t at_once = packs_at_once(in_bytes, schedule_.held > 0, of_block);
-    const std::int64_t rounds = base::ceil_div(base::ceil_div(row_packs(), threads), at_once);
+    const std::int64_t rounds = base::ceil_div(base::ceil_div(of_row, threads), at_once);
     LaunchWork work;
-    work.blocks = std::max<std::int64_t>(1, base::ceil_div(points, schedule_.threads / threads));
+    work.blocks = blocks;
     // As in PackTeam::tree_lanes.
     const std::int64_t tree_lanes = std::min<std::int64_t>(ct::lanes / schedule_.lanes, of_block);
     const std::int64_t in_registers =
@@ -231,12 +328,12 @@ class RowFit {
     work.instructions = instructions_ * static_cast<double>(points) * static_cast<double>(length_) * (1 + more);
     work.joins = static_cast<double>(schedule_.warps > 1 ? groups_ : 0);
     // Rows that are read again are in the cache if those that run at the same time fit.
-    const double row_bytes = static_cast<double>(bytes_of_packs(others) * row_packs());
+    const double row_bytes = static_cast<double>(bytes_of_packs(others) * of_row);
     const std::int64_t resident = occupancy_of(work.block, machine_.limits).blocks * machine_.multiprocessors;
     const double at_same_time = static_cast<double>(std::min(work.blocks, resident) * (schedule_.threads / threads));
     const bool from_cache = at_same_time * row_bytes <= static_cast<double>(machine_.cache_bytes);
     (from_cache ? work.cache_waits : work.waits) += more * static_cast<double>(rounds);
-    if (!from_cache) work.bytes += more * row_bytes * static_cast<double>(points);
+    if (!from_cache) work.bytes += more * row_bytes * static_cast<double>(schedule_.meets > 0 ? blocks : points);
     return work;
   }
 
@@ -270,8 +367,11 @@ class RowFit {
     const std::int64_t blocks = std::max<std::int64_t>(1, base::ceil_div(length_, ct::block_elements));
     return static_cast<int>(std::bit_ceil(static_cast<unsigned>(blocks)));
   }
-  /// The static shared memory. A row of one block needs none.
-  std::int64_t state_bytes() const { return row_blocks() == 1 ? 0 : row_blocks() * state_bytes_of_groups(analysis_); }
+  /// The static shared memory. A row of one block needs none; parts that meet also join their states in it.
+  std::int64_t state_bytes() const {
+    if (schedule_.meets > 0) return (schedule_.row_blocks + schedule_.warps) * state_bytes_;
+    return row_blocks() == 1 ? 0 : row_blocks() * state_bytes_;
+  }
   /// Whether a lane without elements changes a result: in products of complex infinities (identity_is_neutral in
   /// codegen_templates/common/combine.cuh).
   bool needs_all_lanes() const {
@@ -298,17 +398,21 @@ class RowFit {
     return fmt::format(
         "held={} staged={} of {} operands that are read several times: a thread has {} registers for them, and {} "
         "bytes of shared memory are used",
-        schedule_.held, schedule_.staged, again_.size(), most_held_registers, schedule_.shared_bytes);
+        schedule_.held, schedule_.staged, again_.size(), room_for_rows(), schedule_.shared_bytes);
   }
 
-  /// How many operands fit into a thread's registers.
-  int operands_held() const {
-    if (std::int64_t{schedule_.packs} * pack * schedule_.lanes * schedule_.warps < length_) return 0;
+  /// The registers of a thread for elements of the row.
+  std::int64_t room_for_rows() const {
+    return schedule_.meets > 0 ? static_cast<std::int64_t>(registers_for_rows(schedule_)) : most_held_registers;
+  }
+  /// How many operands of so many elements of a row fit into a thread's registers.
+  int operands_held(std::int64_t length) const {
+    if (std::int64_t{schedule_.packs} * pack * schedule_.lanes * schedule_.warps < length) return 0;
     std::int64_t bytes = 0;
     int count = 0;
     for (const std::size_t a : again_) {
       bytes += schedule_.packs * pack * packed_.item_size(a);
-      if (bytes > most_held_registers * 4) break;
+      if (bytes > room_for_rows() * 4) break;
       ++count;
     }
     return count;
@@ -381,7 +485,7 @@ void fit_row(Schedule& schedule, const Analysis& analysis, const Launch& launch,
              const Overrides& wanted, Reasons* why) {
   RowFit fit(schedule, analysis, launch, machine);
   fit.run(wanted);
-  if (why != nullptr) fit.explain(*why);
+  if (why != nullptr) fit.explain(wanted, *why);
 }
 
 }  // namespace croton::codegen

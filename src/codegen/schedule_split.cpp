@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <vector>
 
 #include "base/counted.hpp"
 #include "base/rounding.hpp"
@@ -96,20 +97,25 @@ IndexWidth row_index_width(const Analysis& analysis, const Launch& launch, std::
 std::int64_t least_part(const Schedule& schedule) { return schedule.threads / ct::lanes * ct::block_elements; }
 
 void add_parts(Candidates& candidates, Schedule schedule, const Analysis& analysis, const Launch& launch,
-               const Machine& machine) {
+               const Machine& machine, std::optional<std::int64_t> wanted) {
   const std::int64_t blocks = base::ceil_div(inner_length(launch), ct::block_elements);
   const std::int64_t warps = schedule.threads / ct::lanes, lines = point_count(launch);
   const std::int64_t most = std::max(warps, most_shared_bytes / state_bytes_of_groups(analysis));
-  const std::int64_t wanted = parts_of_processor * machine.multiprocessors;
+  const std::int64_t in_all = parts_of_processor * machine.multiprocessors;
   std::int64_t of_part = warps;
   while (2 * of_part <= most &&
-         base::ceil_div(wanted, std::max<std::int64_t>(1, lines)) < base::ceil_div(blocks, of_part))
+         base::ceil_div(in_all, std::max<std::int64_t>(1, lines)) < base::ceil_div(blocks, of_part))
     of_part *= 2;
   schedule.lanes = ct::lanes;
   schedule.warps = static_cast<int>(warps);
   schedule.packs = ct::block_elements / (ct::lanes * pack);
-  for (const std::int64_t some : {of_part, 2 * of_part, of_part / 2, of_part / 4}) {
-    if (some < warps || some > most || base::ceil_div(blocks, some) > ct::most_split_parts) continue;
+  const auto is_possible = [&](std::int64_t some) {
+    return some >= warps && some <= most && base::ceil_div(blocks, some) <= ct::most_split_parts;
+  };
+  std::vector<std::int64_t> sizes{of_part, 2 * of_part, of_part / 2, of_part / 4};
+  if (wanted && is_possible(*wanted / ct::block_elements)) sizes = {*wanted / ct::block_elements};
+  for (const std::int64_t some : sizes) {
+    if (!is_possible(some)) continue;
     schedule.part = some * ct::block_elements;
     schedule.row_blocks = static_cast<int>(some);
     candidates.add(schedule, work_of(analysis, launch, some, schedule.threads));
@@ -117,7 +123,7 @@ void add_parts(Candidates& candidates, Schedule schedule, const Analysis& analys
 }
 
 void fit_split(Schedule& schedule, const Analysis& analysis, const Launch& launch, const Machine& machine,
-               Reasons* why) {
+               std::optional<std::int64_t> wanted_part, Reasons* why) {
   const std::size_t axes = launch.variant.inner.size();
   if (axes == 0 || (axes > 1 && !can_fold(analysis, launch))) {
     if (why != nullptr)
@@ -129,7 +135,7 @@ void fit_split(Schedule& schedule, const Analysis& analysis, const Launch& launc
   const std::int64_t length = inner_length(launch);
   schedule.threads = static_cast<int>(std::bit_floor(static_cast<unsigned>(schedule.threads)));
   Candidates candidates(machine);
-  add_parts(candidates, schedule, analysis, launch, machine);
+  add_parts(candidates, schedule, analysis, launch, machine, wanted_part);
   if (candidates.empty()) {
     if (why != nullptr) why->push_back(fmt::format("two launches: {} elements are too many parts", length));
     return;

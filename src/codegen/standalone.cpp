@@ -146,12 +146,12 @@ std::string standalone_program(const Text& text, std::span<const StandalonePart>
              "      \"{0}\",\n      reinterpret_cast<const void*>(&{0}),\n      {1},\n"
              "      {{  // type, elements, elements in front of the first, whether it is written\n{2}      }},\n"
              "      {{  // in the order of Params\n{3}      }},\n"
-             "      {4}, {5}, {6}, {7}, {8}, {9}}};  // scratch bytes, items, blocks, threads, shared bytes, "
-             "parameters in memory\n"
+             "      {4}, {5}, {6}, {7}, {8}, {9}, {10}}};  // scratch bytes, items, blocks, threads, shared bytes, "
+             "parameters in memory, cooperative\n"
              "  return run(program, count, words);\n"
              "}}\n",
              text.name, finish, operands, parameters, 64 + memory.state_bytes + 4 * memory.counters, items, blocks,
-             schedule.threads, schedule.shared_bytes, needs_table(text.parameters, Target::cuda));
+             schedule.threads, schedule.shared_bytes, needs_table(text.parameters, Target::cuda), schedule.meets > 0);
 }
 
 }  // namespace croton::codegen

@@ -21,7 +21,7 @@ set(SOURCES
     simulator/order.cpp simulator/report.cpp simulator/shadow.cpp simulator/threads.cpp
   lanes/lane_choice.cpp lanes/lane_order.cpp lanes/lanes.cpp
   bound/body.cpp bound/bound_convolution.cpp bound/bound_kernel.cpp bound/bound_plan.cpp bound/branch_launch.cpp
-    bound/dump_kernels.cpp bound/executable.cpp bound/host_launch.cpp bound/kernel_launch.cpp
+    bound/check_words.cpp bound/dump_kernels.cpp bound/executable.cpp bound/host_launch.cpp bound/kernel_launch.cpp
     bound/kernel_schedules.cpp bound/launch_traffic.cpp
     bound/memory.cpp bound/parameter_table.cpp bound/product_launch.cpp bound/routine_launch.cpp bound/segment.cpp
     bound/segment_lanes.cpp bound/segment_launches.cpp bound/segment_run.cpp bound/sized_plan.cpp bound/sizes.cpp

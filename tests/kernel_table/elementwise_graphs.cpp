@@ -1,4 +1,4 @@
-// Graphs in which no element depends on a neighbour, transposition, and updates of parameters.
+// Graphs in which no element depends on a neighbour, and updates of parameters.
 #include <utility>
 
 #include "graphs.hpp"
@@ -125,11 +125,6 @@ void add_elementwise_graphs(std::vector<NamedGraph>& graphs) {
   graphs.push_back(momentum("momentum of many", "the same for the tensors of a small transformer", transformer()));
   graphs.push_back(adam(transformer()));
   graphs.push_back(clipped(transformer()));
-  graphs.push_back({"transpose",
-                    "the transposed matrix of 8192 x 8192",
-                    function({m}, transpose(m)),
-                    {{side, side}},
-                    2 * float_bytes * side * side});
 }
 
 }  // namespace croton::kernel_table

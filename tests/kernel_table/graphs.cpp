@@ -22,6 +22,7 @@ SharedVariable unbacked(DType dtype, Sizes shape, const std::string& name) {
 std::vector<NamedGraph> all_graphs() {
   std::vector<NamedGraph> graphs;
   add_elementwise_graphs(graphs);
+  add_movement_graphs(graphs);
   add_reduction_graphs(graphs);
   add_other_graphs(graphs);
   add_step_graphs(graphs);

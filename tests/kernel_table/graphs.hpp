@@ -29,6 +29,7 @@ std::vector<NamedGraph> all_graphs();
 
 // The parts of the list, by theme.
 void add_elementwise_graphs(std::vector<NamedGraph>& graphs);
+void add_movement_graphs(std::vector<NamedGraph>& graphs);
 void add_reduction_graphs(std::vector<NamedGraph>& graphs);
 void add_other_graphs(std::vector<NamedGraph>& graphs);
 void add_step_graphs(std::vector<NamedGraph>& graphs);

@@ -1,17 +1,12 @@
-// Indexing, running sums and sorting.
+// Updates at positions, running sums and sorting.
 #include "graphs.hpp"
 
 namespace croton::kernel_table {
 
 void add_other_graphs(std::vector<NamedGraph>& graphs) {
-  constexpr std::int64_t words = 50257, width = 768, positions = 32768, rows = 8192, length = 16'000'000;
+  constexpr std::int64_t words = 50257, width = 768, rows = 8192, length = 16'000'000;
   constexpr double float_bytes = 4, index_bytes = 8;
-  const Variable table = matrix("table"), at = lvector("at"), x = vector("x"), g = matrix("g");
-  graphs.push_back({"gather",
-                    "32768 rows of a table of 50257 x 768",
-                    function({table, at}, take(table, at, 0)),
-                    {{words, width}, {positions}},
-                    2 * float_bytes * positions * width + index_bytes * positions});
+  const Variable at = lvector("at"), x = vector("x"), g = matrix("g");
   const SharedVariable weights = unbacked(DType::float32, {words, width}, "weights");
   graphs.push_back({"embedding update",
                     "the gradients of 8192 rows, subtracted from a table of 50257 x 768",

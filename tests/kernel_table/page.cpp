@@ -239,6 +239,9 @@ Bold values have not reached their goal, for these reasons:
   slower where they were measured
   ([variants](../../bench/results/2026-11-28-gpu-variants-nvidia-h200.md), 3).
 - The chain of `tanh`, sigmoid and `exp` is limited by its instructions: *time*.
+- The repeated matrix (tile) is read at positions that each element computes by divisions of 64 bits: *time*.
+- The blocks of few long rows (softmax 4x1000000) wait for each other twice, 1.8 us each time: *time*. Their registers hold
+  the rows, so that few warps are resident: *occupancy*.
 - The gradients of layer normalisation are one kernel with the states of all columns in shared memory. That and its
   registers leave room for four blocks of 128 threads, on sm_80 shared memory for three: *occupancy*. Its rows are a loop
   around text without loops (16 loads of 16 bytes are under way at its head), so that *calls* counts the slow ways of

@@ -73,6 +73,7 @@ void add_reduction_graphs(std::vector<NamedGraph>& graphs) {
   graphs.push_back(softmax_of(DType::bfloat16, 4096, 1024, "softmax bfloat16 4096x1024"));
   graphs.push_back(softmax_of(DType::float32, 4096, 32768, "softmax 4096x32768"));
   graphs.push_back(softmax_of(DType::float32, 128, 32768, "softmax 128x32768"));
+  graphs.push_back(softmax_of(DType::float32, 4, 1'000'000, "softmax 4x1000000"));
   add_layer_norms(graphs);
   graphs.push_back(
       reduction("sum of rows", "sum over axis 1 of 16384 x 8192", [](const Variable& x) { return sum(x, 1); }));

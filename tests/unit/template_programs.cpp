@@ -58,8 +58,18 @@ Program everywhere(DType dtype, const std::function<ct::Variable(const ct::Varia
 std::vector<Program> pointwise_programs() {
   const auto v = ct::vector("v");
   const auto m = ct::matrix("m");
-  return {program(ct::function({v}, v * 2 + 1), {numbers({1500}), numbers({3})}),
-          program(ct::function({m}, ct::transpose(m) * 2), {numbers({30, 41})})};
+  std::vector<Program> programs;
+  // One line or several, long ones and some that several threads of a block share, of packs and of elements; several
+  // packs of a thread next to each other and below each other.
+  for (const char* schedule : {"", "threads=64+vector=2+items=2", "threads=96+vector=1+items=4"}) {
+    const ct::change_flags flags(std::string("schedule=") + schedule);
+    programs.push_back(program(ct::function({v}, v * 2 + 1), {numbers({1500}), numbers({3})}));
+    programs.push_back(program(ct::function({m}, m * m.at({0}) + 1),
+                               {numbers({9, 700}), numbers({37, 5}), numbers({50, 64}), numbers({200, 16})}));
+    programs.push_back(
+        program(ct::function({m}, ct::concatenate({m, m + 1}, 1)), {numbers({5, 44}), numbers({5, 70})}));
+  }
+  return programs;
 }
 
 // Tiles within a matrix and at its edges, several of them along each axis; packs on both sides, on one, on none.
@@ -121,6 +131,15 @@ std::vector<Program> split_programs() {
           program(ct::function({m}, ct::sum(m.at({every, every}))), {numbers({402, 300})})};
 }
 
+std::vector<Program> meeting_programs() {
+  const ct::change_flags flags("schedule=part=2048");
+  const auto m = ct::matrix("m");
+  // Two reductions of each row, by several blocks.
+  return {program(ct::function({m}, ct::nnet::softmax(m, 1)), {numbers({3, 20'000})}),
+          program(ct::function({m}, {m - ct::max(m, ct::ReduceOptions(std::vector<int>{1}, true)), ct::argmax(m, 1)}),
+                  {numbers({2, 30'001})})};
+}
+
 std::vector<Program> group_programs() {
   auto a = ct::shared(numbers({88, 512})), b = ct::shared(numbers({100})), c = ct::shared(numbers({9000})),
        d = ct::shared(numbers({30, 50}));
@@ -175,6 +194,18 @@ std::vector<Program> in_place_warp_programs() {
     step(numbers({70, 5, 9}));
     return std::vector<Array>{v.get_value().copy()};
   }};
+}
+
+std::vector<Program> warp_row_programs() {
+  const auto t = ct::tensor3("t");
+  // As in in_place_warp_programs(): no packs.
+  const auto turned = ct::transpose(t, {0, 2, 1}) + ct::cast(ct::arange(t.shape(1)), DType::float32) / 1000;
+  const std::vector<int> axes{1, 2};
+  const std::vector<Array> inputs{numbers({70, 5, 9}), numbers({9, 40, 60}), numbers({2, 1, 1})};
+  return {program(ct::function({t}, ct::sum(turned, axes)), inputs),
+          program(ct::function({t}, ct::max(turned, axes)), inputs),
+          program(ct::function({t}, ct::any(turned > 0.99f, axes)), inputs),
+          program(ct::function({t}, turned - ct::min(turned, ct::ReduceOptions(axes, true))), inputs)};
 }
 
 std::vector<Program> split_column_programs() {

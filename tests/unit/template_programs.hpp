@@ -20,6 +20,7 @@ std::vector<Program> tile_programs();
 std::vector<Program> row_programs();
 std::vector<Program> column_programs();
 std::vector<Program> split_programs();
+std::vector<Program> meeting_programs();
 std::vector<Program> group_programs();
 std::vector<Program> contract_programs();
 /// Reductions over columns whose parts are joined by the last block.
@@ -30,6 +31,8 @@ std::vector<Program> inner_outer_programs();
 std::vector<Program> in_place_programs();
 /// The same in the form that loops also have.
 std::vector<Program> in_place_warp_programs();
+/// Reductions of rows by a warp each, without packs.
+std::vector<Program> warp_row_programs();
 /// Loops whose steps all blocks share, one block runs, or each block runs for its own rows.
 std::vector<Program> loop_programs();
 

@@ -34,6 +34,21 @@ std::vector<ct::KernelInfo> dumped(const fs::path& folder, const std::string& fl
 
 bool run(const std::string& command) { return std::system(command.c_str()) == 0; }
 
+/// Compiles the two parts of the kernel's program; returns the binary of the host's part.
+std::string build(const croton::test::TemporaryFolder& folder, const ct::KernelInfo& kernel) {
+  const std::string program = get_file(folder / "kernels" / (kernel.name + "_main.cu"));
+  const std::size_t mark = program.find(croton::codegen::standalone_mark);
+  REQUIRE(mark != std::string::npos);
+  if (Nvrtc::available()) CHECK_FALSE(Nvrtc::instance().compile(program.substr(0, mark), "sm_90").cubin.empty());
+  put_file(folder / "host.cpp", "extern \"C\" void " + kernel.name + "() {}\nextern \"C\" void " + kernel.name +
+                                    "_finish() {}\n" + program.substr(mark));
+  std::string binary = (folder / "host").string();
+  REQUIRE(run(std::string(CROTON_CXX) +
+              " -std=c++17 -Wall -Wextra -Werror -I " CROTON_SOURCE_FOLDER "/tests/stand_in " +
+              (folder / "host.cpp").string() + " -o " + binary));
+  return binary;
+}
+
 }  // namespace
 
 TEST_CASE("dump_kernels writes text, program, PTX and cubin of every family") {
@@ -79,17 +94,8 @@ TEST_CASE("dump_forms chooses, and what cannot be written fails nothing") {
 TEST_CASE("the two parts of a dumped program compile, and the host's runs") {
   croton::test::TemporaryFolder folder;
   for (const ct::KernelInfo& kernel : dumped(folder / "kernels")) {
-    const std::string program = get_file(folder / "kernels" / (kernel.name + "_main.cu"));
-    const std::size_t mark = program.find(croton::codegen::standalone_mark);
     INFO(kernel.name);
-    REQUIRE(mark != std::string::npos);
-    if (Nvrtc::available()) CHECK_FALSE(Nvrtc::instance().compile(program.substr(0, mark), "sm_90").cubin.empty());
-    put_file(folder / "host.cpp", "extern \"C\" void " + kernel.name + "() {}\nextern \"C\" void " + kernel.name +
-                                      "_finish() {}\n" + program.substr(mark));
-    const std::string binary = (folder / "host").string();
-    REQUIRE(run(std::string(CROTON_CXX) +
-                " -std=c++17 -Wall -Wextra -Werror -I " CROTON_SOURCE_FOLDER "/tests/stand_in " +
-                (folder / "host.cpp").string() + " -o " + binary));
+    const std::string binary = build(folder, kernel);
     const croton::base::ProgramResult finished = croton::base::run_program(binary, {"3", "64", "5"}, {});
     CHECK(finished.errors.empty());
     CHECK(finished.status == 0);
@@ -98,6 +104,23 @@ TEST_CASE("the two parts of a dumped program compile, and the host's runs") {
     CHECK(finished.output.ends_with("ms a launch, mean of 3\n"));
     CHECK(croton::base::run_program(binary, {"3", "65"}, {}).status == 2);
   }
+}
+
+TEST_CASE("a dumped program whose blocks wait for each other starts all of them") {
+  croton::test::TemporaryFolder folder;
+  const ct::change_flags dump("dump_kernels=" + (folder / "kernels").string() + ",dump_forms=main");
+  const ct::Variable x = ct::matrix("x");
+  const ct::KernelInfo kernel =
+      ct::function({x}, ct::nnet::softmax(x, 1)).kernels("cuda:sm_90", {.shapes = {{2, 100'000}}})[0];
+  REQUIRE(kernel.schedule.find(" meets=2 ") != std::string::npos);
+  const std::string binary = build(folder, kernel);
+  const auto finished = croton::base::run_program(binary, {"3"}, {});
+  CHECK(finished.status == 0);
+  CHECK(finished.output.find("\ncooperative\n") != std::string::npos);
+  CHECK(finished.output.find(std::to_string(kernel.blocks) + " blocks of ") != std::string::npos);
+  const auto refused = croton::base::run_program(binary, {"3", "64", "5"}, {});
+  CHECK(refused.status == 2);
+  CHECK(refused.errors.find("its blocks wait for each other") != std::string::npos);
 }
 
 TEST_CASE("nvcc builds the dumped programs", "[nvcc]") {

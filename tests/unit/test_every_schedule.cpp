@@ -3,6 +3,8 @@
 #include <croton/convolution.hpp>
 #include <croton/croton.hpp>
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -84,6 +86,11 @@ std::string run(const Graph& graph, bool aligned, const std::string& flags, cons
   for (std::size_t i = 0; i < results.size(); ++i) {
     INFO("result " << i);
     CHECK(results[i].same_bits(expected[i]));
+  }
+  if (graph.family == "row_meetings(") {
+    std::string ran;
+    for (const ct::KernelSchedule& kernel : f.schedule()) ran += kernel.schedule;
+    CHECK_THAT(ran, contains(" meets="));
   }
   std::string schedule;
   std::vector<ct::Sizes> shapes;
@@ -171,6 +178,27 @@ TEST_CASE("rows that are gathered have the same bits under every schedule") {
   });
 }
 
+TEST_CASE("conditional reads have the same bits under every schedule") {
+  const auto beside = [](const Variables& in) { return Variables{ct::concatenate({in[0], ct::exp(in[1]), in[0]}, 1)}; };
+  const auto below = [](const Variables& in) { return Variables{ct::concatenate({in[0], in[1]}, 0) * 2}; };
+  const auto border = [](const Variables& in) {
+    return Variables{ct::pad(in[0], {{1, 2}, {4, 3}}), ct::pad(in[0], {{1, 2}, {4, 3}}, ct::PadMode::constant, 7)};
+  };
+  const auto rolled = [](const Variables& in) { return Variables{ct::roll(in[0], 4, 1), ct::roll(in[0], 2, 0)}; };
+  const auto of_many = [](const Variables& in) {
+    const Variable &x = in[0], &y = in[1];
+    return Variables{ct::concatenate({x, y, x, y, x, y, x, y, x, y}, 1)};
+  };
+  check({
+      {"next to each other", "pointwise(", 4, {floats({7, 44}), floats({7, 28}, 4)}, beside},
+      {"next to each other, not whole packs", "pointwise(", 4, {halves({7, 45}), halves({7, 3}, 4)}, beside},
+      {"below each other", "pointwise(", 4, {bytes({7, 52}), bytes({3, 52}, 4)}, below},
+      {"a border", "pointwise(", 4, {floats({7, 36})}, border},
+      {"rolled", "pointwise(", 4, {floats({7, 68})}, rolled},
+      {"many", "pointwise(", 4, {floats({3, 24}), floats({3, 4}, 4)}, of_many},
+  });
+}
+
 TEST_CASE("updates in one launch have the same bits under every schedule") {
   const auto run_updates = [](const std::string& flags, std::string& schedule) {
     const ct::change_flags scope(flags);
@@ -226,6 +254,47 @@ TEST_CASE("row kernels have the same bits under every schedule") {
       {"rows of halves", "row_packs(", 4, {halves({19, 201})}, normalised},
       {"bytes", "row_packs(", 4, {bytes({19, 201})}, others},
   });
+}
+
+TEST_CASE("rows whose parts meet have the same bits under every schedule") {
+  const auto softmax = [](const Variables& in) { return Variables{ct::nnet::softmax(in[0], 1)}; };
+  const auto normalised = [](const Variables& in) {
+    const Variable centred = in[0] - ct::mean(in[0], ct::ReduceOptions(std::vector<int>{1}, true));
+    return Variables{centred / ct::sqrt(ct::mean(centred * centred, ct::ReduceOptions(std::vector<int>{1}, true))) *
+                     in[1]};
+  };
+  const auto largest = [](const Variables& in) {
+    return Variables{ct::nnet::logsumexp(in[0], 1),
+                     in[0] - ct::max(in[0], ct::ReduceOptions(std::vector<int>{1}, true)), ct::argmax(in[0], 1)};
+  };
+  const auto of_channels = [](const Variables& in) {
+    const Variable scale = ct::max(in[0], ct::ReduceOptions(std::vector<int>{0, 2}, true));
+    return Variables{in[0] / scale};
+  };
+  const std::vector<Graph> graphs{
+      {"softmax", "row_meetings(", 3, {floats({3, 20004})}, softmax},
+      {"softmax of halves", "row_meetings(", 3, {halves({1, 30001})}, softmax},
+      {"normalised", "row_meetings(", 3, {floats({2, 20004}), floats({20004}, 4)}, normalised},
+      {"results of rows", "row_meetings(", 3, {floats({2, 20004})}, largest},
+      {"channels", "row_meetings(", 3, {floats({40, 2, 404})}, of_channels},
+  };
+  for (const Graph& graph : graphs) {
+    for (const bool aligned : {true, false}) {
+      std::vector<Array> expected;
+      {
+        const ct::change_flags scope("mode=run");
+        expected = call(make(graph, aligned), graph);
+      }
+      std::set<std::string> different;
+      for (const char* schedule : {"threads=64+part=2048", "threads=128+part=8192+index=64", "threads=256+part=8192",
+                                   "threads=32+part=2048", "threads=32+part=1024"})
+        different.insert(run(graph, aligned, std::string(",schedule=") + schedule, expected));
+      // By all orders of blocks that the seed gives, among them those in which one block starves.
+      for (const int seed : {1, 2, 3})
+        run(graph, aligned, fmt::format(",schedule=threads=64+part=2048,cuda_simulator_seed={}", seed), expected);
+      CHECK(different.size() >= graph.schedules);
+    }
+  }
 }
 
 TEST_CASE("row kernels with elements on several axes have the same bits under every schedule") {

@@ -4,6 +4,7 @@
 #include <croton/croton.hpp>
 #include <croton/device.hpp>
 #include <croton/grad.hpp>
+#include <croton/op.hpp>
 #include <croton/scan.hpp>
 
 #include <cmath>
@@ -264,6 +265,63 @@ TEST_CASE("an index that is wrong is found on a GPU, and changes nothing") {
   training.run();
 }
 
+TEST_CASE("the checks of a call are read once, and the first one that failed is named") {
+  FakeGpus gpus;
+  const ct::change_flags flags{"device=cuda0"};
+  const ct::SharedVariable words = ct::shared(Array::uniform(DType::float32, {20, 8}, 1)),
+                           places = ct::shared(Array::uniform(DType::float32, {5, 8}, 2)),
+                           w = ct::shared(Array::uniform(DType::float32, {8, 8}, 3));
+  const auto i = ct::lvector("i"), j = ct::lvector("j");
+  // A product reads each of the gathers, so that both are kernels of their own.
+  const auto loss = ct::sum(ct::dot(ct::take(words, i, 0), w) * ct::dot(ct::take(places, j, 0), w));
+  const ct::Function step =
+      ct::function({i, j}, loss, {.updates = {{w, w - 0.1 * ct::grad(loss, w)}, {words, words * 2}}});
+  const auto positions = [](std::int64_t last) { return Array{std::int64_t{1}, std::int64_t{-2}, last}; };
+  for (int call = 0; call < 3; ++call) step(positions(4), positions(0));
+  auto made = calls_of(gpus, [&] { step(positions(4), positions(0)); });
+  CHECK(made["cuMemcpyDtoHAsync_v2"] == 2);  // the words of both kernels, and the result
+  CHECK(made["cuMemcpyHtoDAsync_v2"] == 2);  // the arguments
+  const auto state = [&] { return std::vector{values(w.get_value()), values(words.get_value())}; };
+  const auto before = state();
+  CHECK_THAT(error_of<ct::IndexError>([&] { step(positions(20), positions(7)); }),
+             contains("index 20 is") && contains("test_gpu.cpp:"));
+  CHECK_THAT(error_of<ct::IndexError>([&] { step(positions(3), positions(7)); }), contains("index 7 is"));
+  CHECK(state() == before);
+  step(positions(4), positions(0));
+  CHECK(state() != before);
+}
+
+TEST_CASE("a callback gets no values that a check on the device has refused, and the next call is not affected") {
+  FakeGpus gpus;
+  const ct::change_flags flags{"device=cuda0"};
+  int called = 0;
+  const ct::HostOp doubled({.name = "doubled",
+                            .results =
+                                [](const std::vector<ct::Variable>& in) {
+                                  return std::vector<ct::HostOp::Result>{{in[0].dtype(), {in[0].shape(0)}}};
+                                },
+                            .compute =
+                                [&](const std::vector<Array>& in) {
+                                  ++called;
+                                  return std::vector<Array>{in[0].copy()};
+                                }});
+  const ct::SharedVariable table = ct::shared(Array::uniform(DType::float32, {20}, 1));
+  const auto i = ct::lvector("i");
+  const ct::Function f = ct::function({i}, doubled(ct::exp(ct::take(table, i, 0))));
+  const Array right{std::int64_t{1}, std::int64_t{2}}, wrong{std::int64_t{1}, std::int64_t{20}};
+  f(right);
+  CHECK(called == 1);
+  CHECK_THAT(error_of<ct::IndexError>([&] { f(wrong); }), contains("index 20 is"));
+  CHECK(called == 1);
+  f(right);
+  CHECK(called == 2);
+  // A call that ends before the host has read the words, which tell of a wrong index.
+  gpus.cuda().fail("cuMemcpyDtoHAsync_v2", 1, result::invalid_value);
+  CHECK_THAT(error_of<ct::DeviceError>([&] { f(wrong); }), contains("cuMemcpyDtoHAsync"));
+  f(right);
+  CHECK(called == 3);
+}
+
 TEST_CASE("a loop whose blocks wait for each other is a cooperative launch of no more than run at once") {
   const bool delayed = GENERATE(false, true);
   const auto a = ct::matrix("a"), x = ct::matrix("x");
@@ -304,6 +362,32 @@ TEST_CASE("a loop whose blocks wait for each other is a cooperative launch of no
   CHECK_THAT(f.plan(), contains("one launch of one block"));
   CHECK(gpus.cuda().calls("cuLaunchCooperativeKernel") == 0);
   CHECK(gpus.cuda().faults() == "");
+}
+
+TEST_CASE("parts of rows meet in a cooperative launch, unless they cannot all run at once") {
+  const auto x = ct::matrix("x");
+  const Array x0 = Array::uniform(DType::float32, {2, 9000}, 1);
+  const auto softmax = [&] { return ct::function({x}, ct::nnet::softmax(x, 1)); };
+  std::vector<double> wanted;
+  {
+    const ct::change_flags host{"device=cpu"};
+    wanted = values(softmax()(x0).only());
+  }
+  // 2 rows of 5 parts: as many blocks as run at the same time, and fewer.
+  struct Case {
+    int resident, cooperative;
+    long long launches;
+  };
+  for (const Case c : {Case{5, 1, 1}, Case{4, 1, 0}, Case{5, 0, 0}}) {
+    INFO(c.resident << " blocks on a multiprocessor, cooperative: " << c.cooperative);
+    FakeGpus gpus({{"multiprocessors", 2}, {"resident", c.resident}, {"cooperative", c.cooperative}},
+                  ",schedule=threads=64+part=2048");
+    const ct::Function f = softmax();
+    CHECK(values(f(x0).only()) == wanted);
+    CHECK(values(f(x0).only()) == wanted);  // the counters of the rows are 0 again
+    CHECK(gpus.cuda().calls("cuLaunchCooperativeKernel") == 2 * c.launches);
+    CHECK(gpus.cuda().faults() == "");
+  }
 }
 
 TEST_CASE("memory that runs out: freed memory is had back, then OutOfMemory, then less works") {

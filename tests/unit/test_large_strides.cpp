@@ -109,8 +109,10 @@ class Launched {
       schedules_.push_back(codegen::print(kernel.schedule, kernel.analysis->kernel.family));
     tiled_ = bound_[0].launch.variant.tiled();
     runtime::RunCounts counts;
-    runtime::KernelLaunch launch(std::move(bound_), text, runtime::Engine::compiled, device, machine, of.overrides,
-                                 counts);
+    runtime::CheckWords words(device);
+    runtime::KernelLaunch launch(std::move(bound_), text, runtime::Engine::compiled, device, words, machine,
+                                 of.overrides, counts);
+    words.allocate();
     if (device.on_host()) {
       runtime::cpu::KernelCounts compiled;
       launch.set_entry(runtime::cpu::get_kernels(std::span(&text, 1), compiled)[0]);

@@ -219,8 +219,8 @@ TEST_CASE("broken templates are caught", "[simulator][slow]") {
   const auto [file, programs] = GENERATE(values<Template>({
       {"pointwise.cuh", pointwise_programs},
       {"tiles.cuh", tile_programs},
-      {"row.cuh", row_programs},
-      {"row_packs.cuh", row_programs},
+      {"row.cuh", [] { return joined(warp_row_programs(), in_place_warp_programs()); }},
+      {"row_packs.cuh", [] { return joined(joined(row_programs(), split_programs()), meeting_programs()); }},
       {"column.cuh", column_programs},
       {"column_packs.cuh", [] { return joined(column_programs(), split_column_programs()); }},
       {"inner_outer.cuh", inner_outer_programs},

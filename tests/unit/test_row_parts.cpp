@@ -128,5 +128,6 @@ TEST_CASE("rows are cut into parts where there are too few for the multiprocesso
              contains(": row on ") && contains(" part=") && contains(" parts of each row"));
   CHECK_THAT(shown(sum, {1000, 3'000'000}), contains(": row on ") && contains(" part="));  // too long for one block
   CHECK_THAT(shown(sum, {16384, 8192}), contains(" lanes=32 warps=") && !contains("\n  threads=256 part="));
-  CHECK_THAT(shown(softmax, {4, 1'000'000}), contains(" lanes=32 warps=32 "));
+  CHECK_THAT(shown(softmax, {4, 1'000'000}), contains(" meets=2 "));
+  CHECK_THAT(shown(softmax, {400, 30'000}), contains(" lanes=32 warps=32 "));
 }

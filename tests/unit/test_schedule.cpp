@@ -41,6 +41,7 @@ TEST_CASE("an override is for all kernels, a family or one kernel") {
   for (const char* wrong : {"roe.threads=64", "1a2.threads=64", "row_xyz.threads=64", "row_.threads=64", ".threads=64"})
     CHECK_THAT(message(wrong), contains("there is no family '") && contains("row_1a2b3c.threads=128"));
   CHECK_THAT(message("1a2b.threads=65"), contains("whole warps"));
+  CHECK_THAT(message("part=1000"), contains("parts of rows have 1024, 2048, "));
 }
 
 TEST_CASE("a schedule for one kernel is shown, with the differences") {
@@ -132,6 +133,21 @@ TEST_CASE("schedules of reductions have reasons") {
   CHECK_THAT(shown(ct::function({m}, ct::nnet::softmax(m, 1)), {{64, 30'001}}, "threads=96"),
              contains("    threads=1024: the 32 warps of a row; an override asks for 96\n") &&
                  contains("    not aligned: lines of m (p0) are 120004 bytes apart, no multiple of 16\n"));
+  const ct::Function softmax = ct::function({m}, ct::nnet::softmax(m, 1));
+  CHECK_THAT(shown(softmax, {{4, 1'000'000}}),
+             contains(" of each row (of at least 8192 elements) for 132 multiprocessors; modelled ") &&
+                 contains("    meets: elements or later reductions need results of whole rows, so all parts run at "
+                          "the same time\n") &&
+                 contains("    held=0 staged=1 of 1 operands that are read several times: "));
+  CHECK_THAT(shown(softmax, {{4, 1'000'000}}, "part=16384"), contains("    part=16384: 62 parts of each row "));
+  // Two parts of a row give 14 blocks for each multiprocessor; 13 fit, with 16.1 KiB for states each.
+  CHECK(softmax.kernels("cuda:sm_90", {.schedule = "threads=64", .shapes = {{900, 4'000'000}}})[0].schedule.find(
+            "meets") == std::string::npos);
+  // Rows without elements, and no rows.
+  for (const ct::Sizes& shape : {ct::Sizes{0, 1'000'000}, ct::Sizes{3, 0}})
+    CHECK(softmax.kernels("cuda:sm_90", {.shapes = {shape}}).size() == 1);
+  CHECK_THAT(shown(softmax, {{4, 2'000'000}}, "part=4096"),
+             contains("    an override asks for part=4096, which cannot be had\n") && contains(" meets=2 "));
 }
 
 TEST_CASE("columns are not split if the states of parts take much memory") {
@@ -293,11 +309,12 @@ TEST_CASE("operands of rows stay in registers, in shared memory, or are read aga
     std::int64_t rows, length;
     const char* schedule;
   };
-  // Two operands that several reductions, or a reduction and the results, read.
+  // Two operands that several reductions, or a reduction and the results, read. The last result may take the memory of
+  // r, so that rows are not cut into parts that meet.
   const auto both = [](ct::DType dtype) {
-    const auto x = ct::matrix("x", dtype), y = ct::matrix("y", dtype);
+    const auto x = ct::matrix("x", dtype), y = ct::matrix("y", dtype), r = ct::vector("r", dtype);
     const auto centred = x - ct::mean(x, {std::vector<int>{1}, true});
-    return ct::function({x, y}, {centred * (y - ct::sum(x * y, {std::vector<int>{1}, true})), ct::max(y, 1)});
+    return ct::function({x, y, r}, {centred * (y - ct::sum(x * y, {std::vector<int>{1}, true})), ct::max(y, 1) + r});
   };
   for (const Case& c :
        {Case{ct::DType::float32, 9, 70, " held=2 "}, Case{ct::DType::float32, 5, 1024, " held=1 staged=1"},
@@ -307,10 +324,11 @@ TEST_CASE("operands of rows stay in registers, in shared memory, or are read aga
     INFO(ct::name_of(c.dtype) << ", " << c.rows << " x " << c.length);
     const auto x = ct::Array::uniform(c.dtype, {c.rows, c.length}, 1, -1, 1);
     const auto y = ct::Array::uniform(c.dtype, {c.rows, c.length}, 2, -1, 1);
-    const auto right = both(c.dtype)(x, y);
+    const auto r = ct::Array::uniform(c.dtype, {c.rows}, 3, -1, 1);
+    const auto right = both(c.dtype)(x, y, r);
     const ct::change_flags flags("cuda_simulator=1,device=cuda0");
     const ct::Function f = both(c.dtype);
-    const auto got = f(x, y);
+    const auto got = f(x, y, r);
     REQUIRE(f.schedule().size() == 1);
     CHECK_THAT(f.schedule()[0].schedule, contains(c.schedule));
     REQUIRE(got.size() == right.size());

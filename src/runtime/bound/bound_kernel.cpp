@@ -104,6 +104,7 @@ codegen::Machine machine_of(const Device& device) {
   if (!device.runs_cuda()) return {};
   codegen::Machine machine{.multiprocessors = facts.multiprocessors,
                            .shared_bytes = static_cast<std::int64_t>(facts.shared_bytes),
+                           .cooperates = facts.cooperates,
                            .limits = codegen::limits_or_usual(device.architecture())};
   if (facts.cache_bytes > 0) machine.cache_bytes = static_cast<std::int64_t>(facts.cache_bytes);
   if (facts.kind == DeviceFacts::Kind::simulated) {

@@ -17,6 +17,7 @@ class BranchLaunch final : public Launch {
                const SizeTable& sizes, const BindOptions& options);
   /// Runs the body that the condition selects, and raises its errors.
   void run(const LaunchRun& in) override;
+  bool needs_checked_values() const override { return true; }
   std::optional<Renumbering> renumbered(const SizeTable&, const SizeTable&, const Memory&) override { return {}; }
   LaunchTime time(double bytes) const override { return time_of_bytes(device_, bytes); }
   void add_schedules(std::vector<KernelSchedule>& schedules) const override {

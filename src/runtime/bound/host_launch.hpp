@@ -12,6 +12,7 @@ class HostLaunch final : public Launch {
   HostLaunch(const Executable& executable, const plan::Step& step, const SizeTable& sizes);
   /// Runs the callback. Raises its errors, and TypeError or ShapeError if its results do not have the declared types.
   void run(const LaunchRun& in) override;
+  bool needs_checked_values() const override { return true; }
   std::optional<Renumbering> renumbered(const SizeTable& before, const SizeTable& sizes, const Memory&) override;
   LaunchTime time(double bytes) const override;
 

@@ -30,8 +30,6 @@ namespace {
 // tens of times as much where kernels are not optimised.
 constexpr std::int64_t first_grains = 32;
 
-constexpr std::size_t failure_bytes = 3 * sizeof(std::uint32_t);
-
 DType dtype_of(const BoundKernel& kernel, std::size_t operand) {
   return kernel.analysis->kernel.operands[operand].dtype;
 }
@@ -39,14 +37,17 @@ DType dtype_of(const BoundKernel& kernel, std::size_t operand) {
 }  // namespace
 
 KernelLaunch::KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text, Engine engine, Device& device,
-                           const codegen::Machine& machine, std::string_view overrides, RunCounts& counts)
+                           CheckWords& words, const codegen::Machine& machine, std::string_view overrides,
+                           RunCounts& counts)
     : kernels_(std::move(kernels)),
       text_(std::move(text)),
+      has_user_text_(codegen::has_user_text(text_.code)),
       engine_(engine),
       device_(device),
       machine_(machine),
       overrides_(overrides),
-      table_(device, text_) {
+      table_(device, text_),
+      words_(words) {
   if (device.runs_cuda()) {
     work_.items = gpu_items(kernels_);
     gpu_blocks(kernels_);  // raises now, rather than in a call
@@ -86,7 +87,7 @@ void KernelLaunch::clear_counters() {
 
 void KernelLaunch::prepare_device(RunCounts& counts) {
   count_prepared(device_.prepare(text_, schedule().threads, base::to_size(schedule().shared_bytes)), counts);
-  if (has_checks()) device_failure_ = device_.allocate(failure_bytes);
+  if (has_checks()) number_ = words_.add();
   operands_.reserve(kernels_.size() * 4 + 3);
 }
 
@@ -220,19 +221,29 @@ void KernelLaunch::run_library(const Memory& memory) const {
 }
 
 void KernelLaunch::run(const LaunchRun& in) {
-  with_lines(kernels_[0].call->origins, [&] { run_kernels(in.memory, in.failure); });
+  bool failed = false;
+  with_lines(kernels_[0].call->origins, [&] {
+    run_kernels(in.memory, in.failure);
+    failed = has_check_words() && !in.defers_checks && words_.read(number_);
+  });
   ++(by_reference() ? in.counts.reference_kernels : in.counts.kernels);
   if (uses_library()) ++in.counts.convolutions;
-  if (in.failure[0] != 0) fail(in);
+  if (failed) report_checks(in.executable);
+  if (in.failure[0] != 0) fail({in.failure, 3}, in.executable);
 }
 
-void KernelLaunch::fail(const LaunchRun& in) const {
-  const std::uint32_t check = in.failure[0];
-  const auto value = static_cast<std::int64_t>(in.failure[1] | (std::uint64_t{in.failure[2]} << 32));
+void KernelLaunch::report_checks(const std::shared_ptr<const Executable>& executable) const {
+  if (const auto failure = words_.of(number_); failure[0] != 0) fail(failure, executable);
+}
+
+void KernelLaunch::fail(std::span<const std::uint32_t> failure,
+                        const std::shared_ptr<const Executable>& executable) const {
+  const std::uint32_t check = failure[0];
+  const auto value = static_cast<std::int64_t>(failure[1] | (std::uint64_t{failure[2]} << 32));
   const fuse::KernelCall& call = *kernels_[0].call;
   const auto& checks = call.kernel->checks;
   if (check >= 1 && check <= checks.size() && checks[check - 1].message == kernel::guard_message)
-    throw GuardFailure{in.executable, &call, fuse::guarded_node(call, check - 1)};
+    throw GuardFailure{executable, &call, fuse::guarded_node(call, check - 1)};
   const std::string message = check >= 1 && check <= checks.size()
                                   ? expr::fill_message(checks[check - 1].message, value, kernels_[0].extents)
                                   : "a check failed";
@@ -247,7 +258,7 @@ void KernelLaunch::add_schedules(std::vector<KernelSchedule>& schedules) const {
 }
 
 LaunchTime KernelLaunch::time(double bytes) const {
-  // The result of a check is read back before the next launch.
+  // With lanes the result of a check is read back before the next launch.
   if (device_.facts().has_processor) return {has_checks() ? launch_time::host_copy : launch_time::enqueue};
   if (device_.runs_cuda()) {
     double points = 0;
@@ -275,7 +286,7 @@ void KernelLaunch::set_addresses(const Memory& memory, std::uint32_t* failure) {
         reinterpret_cast<std::uint64_t>(memory.base[pointer.buffer]) + static_cast<std::uint64_t>(pointer.offset);
   }
   if (!has_checks()) return;
-  void* where = on_host() ? failure : device_failure_.get();
+  const void* where = on_host() ? failure : words_.operand(number_).address;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (text_.parameters[i].kind == codegen::Parameter::Kind::failure)
       parameters_[i] = reinterpret_cast<std::uint64_t>(where);
@@ -290,7 +301,7 @@ void KernelLaunch::run_kernels(const Memory& memory, std::uint32_t* failure) {
   }
   const cuda::NvtxRange range(text_.name);
   if (!table_) set_addresses(memory, failure);
-  if (!on_host()) return run_on_device(memory, failure);
+  if (!on_host()) return run_on_device(memory);
   run_on_threads();
   if (entry_.finish != nullptr) entry_.finish(parameters_.data());
 }
@@ -314,7 +325,7 @@ void KernelLaunch::run_on_threads() {
 
 bool KernelLaunch::may_fail() const { return on_host() ? by_reference() : !device_.facts().has_processor; }
 
-void KernelLaunch::run_on_device(const Memory& memory, std::uint32_t* failure) {
+void KernelLaunch::run_on_device(const Memory& memory) {
   operands_.clear();
   for (const BoundKernel& kernel : kernels_) {
     for (std::size_t i = 0; i < kernel.operands.size(); ++i) {
@@ -327,10 +338,7 @@ void KernelLaunch::run_on_device(const Memory& memory, std::uint32_t* failure) {
   // The kernel only reads the sums of a library, and only writes partial results.
   if (workspace_bytes_ > 0) operands_.push_back({workspace_.get(), workspace_bytes_, uses_library(), !uses_library()});
   if (counter_bytes_ > 0) operands_.push_back({counters_.get(), counter_bytes_, true, true});
-  if (has_checks()) {
-    operands_.push_back({device_failure_.get(), failure_bytes, true, true});
-    device_.copy_in(device_failure_.get(), failure, failure_bytes);
-  }
+  if (has_checks()) operands_.push_back(words_.operand(number_));
   const std::span<std::uint64_t> parameters = table_.to_launch(parameters_, operands_);
   const DeviceLaunch launch{.text = &text_,
                             .parameters = parameters,
@@ -338,6 +346,7 @@ void KernelLaunch::run_on_device(const Memory& memory, std::uint32_t* failure) {
                             .blocks = base::to_int(gpu_blocks(kernels_)),
                             .threads = schedule().threads,
                             .shared_bytes = base::to_size(schedule().shared_bytes),
+                            .cooperative = schedule().meets > 0,
                             .operands = operands_};
   if (counters_are_dirty_) clear_counters();
   counters_are_dirty_ = false;
@@ -352,7 +361,6 @@ void KernelLaunch::run_on_device(const Memory& memory, std::uint32_t* failure) {
     }
     throw;
   }
-  if (has_checks()) device_.copy_out(failure, device_failure_.get(), failure_bytes);
 }
 
 /// Runs the kernels by the reference evaluator, which is slow but correct.

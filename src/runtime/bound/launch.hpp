@@ -46,6 +46,7 @@ struct LaunchRun {
   HostResults& host_results;
   const std::map<expr::Place, Uploads*>& uploads;  // per device, for copies in advance
   const std::shared_ptr<const Executable>& executable;
+  bool defers_checks = false;  // checks on a device are reported by report_checks(), when the host has read their words
 };
 
 class Launch {
@@ -59,6 +60,14 @@ class Launch {
   virtual void prepare([[maybe_unused]] const Memory& memory) {}
   /// Runs the launch and counts it. Throws the errors of devices and callbacks, and failed checks.
   virtual void run(const LaunchRun& in) = 0;
+
+  /// Whether checks on a device write to words that the host reads later.
+  virtual bool has_check_words() const { return false; }
+  /// Throws CheckFailure or GuardFailure if a check of the last run failed, by the words that were read.
+  virtual void report_checks([[maybe_unused]] const std::shared_ptr<const Executable>& executable) const {}
+  /// Whether the checks before it are to be reported first: it passes values to code of the user, or takes as many
+  /// steps as they say.
+  virtual bool needs_checked_values() const { return false; }
 
   /// The generated text that it runs; null if there is none.
   virtual const codegen::Text* text() const { return nullptr; }

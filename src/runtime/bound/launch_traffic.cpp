@@ -32,8 +32,8 @@ std::vector<int> loops_of_accesses(const BoundKernel& kernel) {
     for (std::size_t a = 0; a < loops.size(); ++a) loops[a] += read[a] ? 1 : 0;
   };
   const bool in_packs = schedule.packs > 0 || schedule.run > 0;
-  // Parts of rows are walked once, for reductions and for results; those of columns again for results.
-  const bool in_one_walk = schedule.part > 0 && schedule.packs > 0;
+  // Parts of rows that do not meet are walked once, for reductions and for results; those of columns again for results.
+  const bool in_one_walk = schedule.part > 0 && schedule.packs > 0 && schedule.meets == 0;
   std::vector<NodeId> values;
   for (const kernel::StageGroup& group : kernel::stage_groups(analysis.kernel)) {
     for (std::size_t s = group.begin; s < group.end; ++s) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/bound/check_words.hpp"
 #include "runtime/bound/launch.hpp"
 #include "runtime/bound/segment_lanes.hpp"
 #include "runtime/bound/workspace.hpp"
@@ -95,6 +96,7 @@ class BoundSegment {
     RunCounts& counts;
     std::uint32_t* failure;
     const TracedCall* traced;  // null: it is not recorded
+    bool defers_checks;
   };
   void run(BoundLaunch& launch, const LaneContext& in);
   void run_in_order(RunCounts& counts, const TracedCall* traced, Undo& undo, bool& overwritten);
@@ -108,6 +110,8 @@ class BoundSegment {
   std::vector<LaneOrder::Touch> touches(const BoundLaunch& launch) const;
   LaunchTime time_of(const BoundLaunch& launch) const;
   void save_updates(Undo& undo) const;
+  CheckWords& check_words(Device& device);
+  void read_checks();
 
   std::shared_ptr<const Executable> executable_;
   fuse::SegmentId number_;
@@ -125,7 +129,9 @@ class BoundSegment {
     std::vector<expr::Origin> for_what;  // the origins of some of them, for messages
   };
   std::map<expr::Place, Temporaries> temporaries_, arguments_;
-  std::map<expr::Place, Uploads*> uploads_;  // of the arguments, in the present call
+  std::map<expr::Place, Uploads*> uploads_;               // of the arguments, in the present call
+  std::vector<std::unique_ptr<CheckWords>> check_words_;  // per device; before the launches, which use them
+  bool checks_unread_ = false;                            // launches ran whose words were not read
   std::vector<BoundLaunch> launches_;
   std::vector<Launch*> with_table_;      // those of them that have a table of parameters
   std::unique_ptr<SegmentLanes> lanes_;  // null: one lane

@@ -105,17 +105,32 @@ class BoundSegment::Binder {
       kernels.push_back(bind_kernel(executable_, plan_.steps[s], generated, sizes(), segment_.memory_));
       find_unread(kernels.back(), plan_, launch_);
     }
-    for (auto& launch : schedule_launches(std::move(kernels), device_->target(), machine(), options_.schedule))
-      add_launch(std::move(launch));
+    codegen::Machine for_machine = machine();
+    auto launches = schedule_launches(kernels, device_->target(), for_machine, options_.schedule);
+    if (!std::ranges::all_of(launches, [&](const auto& launch) { return can_meet(launch); })) {
+      for_machine.cooperates = false;
+      launches = schedule_launches(std::move(kernels), device_->target(), for_machine, options_.schedule);
+    }
+    for (auto& launch : launches) add_launch(std::move(launch), for_machine);
   }
 
-  void add_launch(std::vector<BoundKernel> kernels) {
+  /// Whether all blocks of the launch can run at the same time, if they must.
+  bool can_meet(std::span<const BoundKernel> kernels) const {
+    const codegen::Schedule& schedule = kernels.front().schedule;
+    if (!device_->runs_cuda() || schedule.meets == 0) return true;
+    const codegen::Text text = emit_launch(kernels, device_->target());
+    const auto shared = static_cast<std::size_t>(schedule.shared_bytes);
+    count_prepared(device_->prepare(text, schedule.threads, shared), counts_);
+    return gpu_blocks(kernels) <= device_->max_cooperative_blocks(text, schedule.threads, shared);
+  }
+
+  void add_launch(std::vector<BoundKernel> kernels, const codegen::Machine& for_machine) {
     codegen::Text text = emit_launch(kernels, device_->target());
     dump_kernels(kernels, device_->target(), device_->architecture());
     const std::vector<expr::Origin>& origins = kernels.front().call->origins;
     auto launch = with_lines(origins, [&] {
-      return std::make_unique<KernelLaunch>(std::move(kernels), std::move(text), segment_.engine_, *device_, machine(),
-                                            options_.schedule, counts_);
+      return std::make_unique<KernelLaunch>(std::move(kernels), std::move(text), segment_.engine_, *device_,
+                                            segment_.check_words(*device_), for_machine, options_.schedule, counts_);
     });
     if (!step_->after_commit) with_lines(origins, [&] { launch->use_library(segment_.memory_); });
     segment_.may_fail_after_commit_ = segment_.may_fail_after_commit_ || (step_->after_commit && launch->may_fail());
@@ -135,10 +150,18 @@ class BoundSegment::Binder {
   Device* device_ = nullptr;
 };
 
+CheckWords& BoundSegment::check_words(Device& device) {
+  for (const auto& words : check_words_) {
+    if (&words->device() == &device) return *words;
+  }
+  return *check_words_.emplace_back(std::make_unique<CheckWords>(device));
+}
+
 void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& options, RunCounts& counts) {
   const plan::Segment& segment = executable_->plan.segments[number_];
   Binder binder(*this, options, counts);
   for (const plan::LaunchId l : segment.launches()) binder.bind(l);
+  for (const auto& words : check_words_) words->allocate();
   if (engine_ == Engine::compiled) compile_texts(arrays, counts);
 }
 

@@ -12,6 +12,7 @@
 #include "base/device_name.hpp"
 #include "base/interrupt.hpp"
 #include "base/shape.hpp"
+#include "runtime/bound/failures.hpp"
 #include "runtime/bound/segment.hpp"
 #include "runtime/bound/trace.hpp"
 #include "runtime/bound/user_line.hpp"
@@ -184,6 +185,10 @@ void BoundSegment::run(RunCounts& counts) {
   Undo undo;
   bool overwritten = false;
   try {
+    if (checks_unread_) {  // an earlier run ended before that
+      for (const auto& words : check_words_) words->clear();
+      checks_unread_ = false;
+    }
     for (Launch* launch : with_table_) launch->prepare(memory_);
     if (uses_lanes())
       run_lanes(counts, traced, undo, overwritten);
@@ -206,9 +211,33 @@ bool BoundSegment::uses_lanes() const {
 void BoundSegment::run_in_order(RunCounts& counts, const TracedCall* traced, Undo& undo, bool& overwritten) {
   failure_[0] = 0;
   for (BoundLaunch& launch : launches_) {
+    if (launch.after_commit || launch.impl->needs_checked_values()) read_checks();
     if (launch.after_commit && may_fail_after_commit_ && undo.empty()) save_updates(undo);
-    run(launch, {counts, failure_, traced});
+    checks_unread_ = checks_unread_ || launch.impl->has_check_words();
+    try {
+      run(launch, {counts, failure_, traced, true});
+    } catch (const CheckFailure&) {
+      // On the host, perhaps because of a value that an earlier check on a device has refused.
+      read_checks();
+      throw;
+    } catch (const GuardFailure&) {
+      read_checks();
+      throw;
+    }
     overwritten = overwritten || launch.after_commit;
+  }
+  read_checks();
+}
+
+/// Reports the checks of the launches so far that failed, the first one of them.
+void BoundSegment::read_checks() {
+  if (!checks_unread_) return;
+  bool failed = false;
+  for (const auto& words : check_words_) failed = words->read() || failed;
+  checks_unread_ = false;
+  if (!failed) return;
+  for (const BoundLaunch& launch : launches_) {
+    if (launch.impl->has_check_words()) launch.impl->report_checks(executable_);
   }
 }
 
@@ -218,7 +247,7 @@ void BoundSegment::run_lanes(RunCounts& counts, const TracedCall* traced, Undo& 
   for (auto& failure : lanes.failures) failure[0] = 0;
   std::atomic<bool> some_overwritten{false};
   std::atomic<std::size_t> first_failed{launches_.size()};
-  // Counts as in a run in order: launches after a failed one are not counted.
+  // Launches after a failed one are not counted.
   const auto add_counts = [&] {
     for (std::size_t l = 0; l < std::min(launches_.size(), first_failed.load() + 1); ++l) counts.add(lanes.counts[l]);
     overwritten = some_overwritten;
@@ -231,7 +260,7 @@ void BoundSegment::run_lanes(RunCounts& counts, const TracedCall* traced, Undo& 
     const std::size_t l = lanes.launch_of(piece);
     const std::size_t lane = lanes.lanes.pieces()[piece].lane;
     try {
-      run(launches_[l], {lanes.counts[l], lanes.failures[lane].data(), traced});
+      run(launches_[l], {lanes.counts[l], lanes.failures[lane].data(), traced, false});
     } catch (...) {
       for (std::size_t first = first_failed; l < first && !first_failed.compare_exchange_weak(first, l);) {
       }
@@ -243,6 +272,7 @@ void BoundSegment::run_lanes(RunCounts& counts, const TracedCall* traced, Undo& 
     lanes.lanes.run(work);
   } catch (...) {
     add_counts();
+    checks_unread_ = !check_words_.empty();
     throw;
   }
   add_counts();
@@ -282,7 +312,9 @@ void BoundSegment::run(BoundLaunch& launch, const LaneContext& in) {
     commits.emplace();
   else
     base::check_interrupt();
-  const auto work = [&] { launch.impl->run({memory_, in.counts, in.failure, host_results_, uploads_, executable_}); };
+  const auto work = [&] {
+    launch.impl->run({memory_, in.counts, in.failure, host_results_, uploads_, executable_, in.defers_checks});
+  };
   if (in.traced == nullptr) return work();
   TracedCall::record(in.traced, work, [&] {
     return TracedWork{

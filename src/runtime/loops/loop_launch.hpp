@@ -18,6 +18,7 @@ class LoopLaunch final : public Launch {
              const Memory& memory, const BindOptions& options, RunCounts& counts);
   /// Runs the steps, and raises their errors.
   void run(const LaunchRun& in) override;
+  bool needs_checked_values() const override { return true; }
   const codegen::Text* text() const override { return native_ ? &native_->text() : nullptr; }
   bool on_host() const override { return !native_ || native_->on_host(); }
   void set_entry(cpu::KernelEntry entry) override { native_->set_entry(entry); }

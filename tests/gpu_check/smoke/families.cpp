@@ -55,6 +55,27 @@ Program tiles(const std::string& name, DType dtype) {
           }};
 }
 
+/// Blocks that wait for each other. The kernels of the example sizes do not, so that no text is looked for.
+Program meetings() {
+  return {"row: softmax and normalisation of few long rows", "",
+          [] {
+            const Variable x = matrix("x"), largest = max(x, ReduceOptions(std::vector<int>{1}, true));
+            return Graph{{x}, {nnet::softmax(x, 1), (x - largest) / sqrt(mean(sqr(x - largest)))}};
+          },
+          [](const Size& s) {
+            return std::vector<Array>{reals({3, std::max<std::int64_t>(s.rows * s.columns, 40'001)}, 1)};
+          }};
+}
+
+Program joins() {
+  return {"pointwise: joins and borders", "ct::load_pack_where<",
+          [] {
+            const Variable x = matrix("x");
+            return Graph{{x}, {concatenate({x, exp(x), x}, 1), concatenate({x, x}, 0) + 1, pad(x, {{1, 2}, {4, 4}})}};
+          },
+          one_matrix};
+}
+
 Program contraction_1d() {
   return {"contract: conv1d", "ct::contract(",
           [] {
@@ -179,9 +200,12 @@ std::vector<Check> kernel_checks() {
       of_matrix("row: softmax", "ct::row_packs(", [](const Variable& x) { return Vars{nnet::softmax(x)}; }),
       of_matrix("row: sum, max, argmax and layer norm", "ct::row_packs(",
                 [](const Variable& x) { return Vars{sum(x, 1), max(x, 1), argmax(x, 1), nnet::layer_norm(x, 1e-5)}; }),
+      meetings(),
+      joins(),
       of_matrix("column: sum, min and argmin", "ct::column_packs(",
                 [](const Variable& x) { return Vars{sum(x, 0), min(x, 0), argmin(x, 0)}; }),
-      of_matrix("column: variance", "ct::column_packs(", [](const Variable& x) { return Vars{var(x, 0), mean(x * x, 0)}; }),
+      of_matrix("column: variance", "ct::column_packs(",
+                [](const Variable& x) { return Vars{var(x, 0), mean(x * x, 0)}; }),
       of_matrix("split: sum, max and argmax of all", "ct::split_packs(",
                 [](const Variable& x) { return Vars{sum(x), max(x), argmax(x)}; }),
       of_matrix("split: all, any and a sum of squares", "ct::split_packs(",

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/bytes_text.hpp"
 #include "runtime/cuda/driver/staging.hpp"
 
 namespace croton::runtime::cuda {
@@ -38,12 +39,6 @@ OpenContexts& open_contexts() {
   for (int i = 0; i < count; ++i) names.push_back(fmt::format("cuda{}", i));
   throw DeviceError(
       fmt::format("cuda{}: there is no such device; this machine has: {}", index, fmt::join(names, ", ")));
-}
-
-std::string bytes_text(std::size_t bytes) {
-  constexpr std::size_t mebibyte = 1 << 20;
-  if (bytes < mebibyte) return fmt::format("{} bytes", bytes);
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / mebibyte);
 }
 
 }  // namespace
@@ -199,11 +194,11 @@ void Context::free(Pointer memory, std::size_t bytes, StreamHandle stream) noexc
 void Context::raise_out_of_memory(std::size_t bytes, Where where) {
   const PoolCounters now = memory_counters();
   std::string text = fmt::format("{}: {} could not be allocated on {}; {} are in use by {} buffers of this program",
-                                 call_and_line(driver_.cuMemAllocFromPoolAsync.name, where), bytes_text(bytes), title_,
-                                 bytes_text(now.bytes_in_use), now.live_buffers);
+                                 call_and_line(driver_.cuMemAllocFromPoolAsync.name, where), base::bytes_text(bytes),
+                                 title_, base::bytes_text(now.bytes_in_use), now.live_buffers);
   std::size_t free_bytes = 0, total_bytes = 0;
   if (attempt(driver_.cuMemGetInfo, where, &free_bytes, &total_bytes) == result::success) {
-    text += fmt::format(", {} of {} are free", bytes_text(free_bytes), bytes_text(total_bytes));
+    text += fmt::format(", {} of {} are free", base::bytes_text(free_bytes), base::bytes_text(total_bytes));
   }
   throw OutOfMemory(text);
 }

@@ -73,9 +73,10 @@ double waves(const EntryLaunch& launch, const Occupancy& occupancy, const Machin
 
 }  // namespace
 
-double ModelledTime::seconds() const { return std::max({memory, issue, chain}); }
+double ModelledTime::seconds() const { return std::max({memory, issue, chain}) + meetings; }
 
 std::string_view ModelledTime::limiter() const {
+  if (meetings > std::max({memory, issue, chain})) return "meetings";
   if (memory >= issue && memory >= chain) return "memory";
   return issue >= chain ? "instructions" : "chain";
 }
@@ -142,8 +143,10 @@ std::int64_t serial_joins(const KernelInfo& kernel) {
     const std::int64_t part = number_of(kernel, "part");
     if (part == 0) return base::ceil_div(parts_of_split(kernel), std::int64_t{ct::lanes});
     // A warp joins the blocks of a part, then each warp of the last block its share of the parts, 32 at a time.
-    return base::ceil_div(part, ct::block_elements * ct::lanes) +
-           base::ceil_div(base::ceil_div(kernel.length, part), std::max<std::int64_t>(1, kernel.threads));
+    // Parts that meet do so for each reduction.
+    return std::max<std::int64_t>(1, number_of(kernel, "meets")) *
+           (base::ceil_div(part, ct::block_elements * ct::lanes) +
+            base::ceil_div(base::ceil_div(kernel.length, part), std::max<std::int64_t>(1, kernel.threads)));
   }
   if (is_family(kernel, "matrix")) {
     std::int64_t joins = 1;  // of chunks, whose groups are joined in pairs
@@ -178,6 +181,8 @@ ModelledTime model_launch(const KernelInfo& kernel, const EntryCode& entry, std:
     time.chain += of_thread * waits_for_element(entry.code.passes[i]) * waves(launch, occupancy, machine) *
                   (from_memory ? machine.access_seconds : machine.cache_access_seconds);
   }
+  // Nothing else is under way while blocks wait for each other.
+  time.meetings = static_cast<double>(number_of(kernel, "meets")) * machine.meeting_seconds();
   return time;
 }
 

@@ -24,11 +24,12 @@ struct EntryCode {
 };
 
 struct ModelledTime {
-  double memory = 0;  ///< seconds: bytes by the attainable rate
-  double issue = 0;   ///< seconds: instructions by the rate of the multiprocessors that have blocks
-  double chain = 0;   ///< seconds: accesses that one thread makes one after the other
+  double memory = 0;    ///< seconds: bytes by the attainable rate
+  double issue = 0;     ///< seconds: instructions by the rate of the multiprocessors that have blocks
+  double chain = 0;     ///< seconds: accesses that one thread makes one after the other
+  double meetings = 0;  ///< seconds: blocks wait for each other
   double seconds() const;
-  /// "memory", "instructions" or "chain".
+  /// "memory", "instructions", "chain" or "meetings".
   std::string_view limiter() const;
 };
 

@@ -193,8 +193,10 @@ std::vector<CodePath> main_paths(const Code& code, const ControlFlow& flow, int 
 }
 
 /// Per line of a kernel's text, from 1, whether it is for exceptions: the report of a failed check, or what the last
-/// block does for all, which comes after its test of `is_last` in a function.
+/// block does for all, which comes after its test of `is_last` in a function, or what parts of rows that meet do with
+/// their states: their elements are loaded by lines of their own.
 std::vector<bool> exceptional_lines(std::string_view source) {
+  const bool meets = source.find("ct::row_meetings(") != source.npos;
   std::vector<bool> exceptional(1, false);
   std::size_t indentation = source.npos;  // of the test; none: not after one
   while (!source.empty()) {
@@ -202,7 +204,8 @@ std::vector<bool> exceptional_lines(std::string_view source) {
     source.remove_prefix(std::min(line.size() + 1, source.size()));
     const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
     if (indentation != line.npos && !line.empty() && begin < indentation) indentation = line.npos;
-    exceptional.push_back(indentation != line.npos || line.find("p.failure") != line.npos);
+    const bool joins = meets && line.find(".template reduce<") != line.npos;
+    exceptional.push_back(indentation != line.npos || joins || line.find("p.failure") != line.npos);
     if (line.find(".is_last(") != line.npos) indentation = begin;
   }
   return exceptional;
