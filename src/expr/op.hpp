@@ -216,6 +216,9 @@ class ElementContext {
   /// The condition (bool) must hold for every computed element; otherwise the call fails with `message`, in which {}
   /// is `value`.
   virtual void check(NodeId condition, NodeId value, std::string message) = 0;
+  /// Whether the sizes of the result along `axes` have the same product as those of input 0 along `input_axes`,
+  /// whatever the sizes are.
+  virtual bool same_product(std::span<const std::size_t> axes, std::span<const std::size_t> input_axes) const = 0;
 
  protected:
   ElementContext(Arena& b, const Attrs& a, DType t) : body(b), attrs(a), dtype(t) {}

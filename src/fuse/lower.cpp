@@ -146,7 +146,39 @@ class Lowering {
       lowering_.kernel_.checks.push_back({condition, value, std::move(message)});
     }
 
+    bool same_product(std::span<const std::size_t> axes, std::span<const std::size_t> input_axes) const override {
+      const Arena& arena = lowering_.arena_;
+      return factors(arena, arena.type(node_).shape, axes) ==
+             factors(arena, arena.type(arena.input(node_, 0)).shape, input_axes);
+    }
+
    private:
+    /// The numbers in a product of sizes, multiplied, and its other factors in order.
+    struct Factors {
+      std::int64_t number = 1;
+      std::vector<NodeId> others;
+      bool operator==(const Factors&) const = default;
+    };
+    static Factors factors(const Arena& arena, std::span<const NodeId> shape, std::span<const std::size_t> axes) {
+      Factors all;
+      std::vector<NodeId> pending;
+      for (const std::size_t axis : axes) pending.push_back(arena.representative(shape[axis]));
+      while (!pending.empty()) {
+        const NodeId size = pending.back();
+        pending.pop_back();
+        if (const auto number = arena.known(size)) {
+          // A product that no index can reach is equal to none.
+          if (__builtin_mul_overflow(all.number, *number, &all.number)) return {-1, {size}};
+        } else if (arena.op(size).is(Core::mul)) {
+          for (const NodeId input : arena.inputs(size)) pending.push_back(arena.representative(input));
+        } else {
+          all.others.push_back(size);
+        }
+      }
+      std::ranges::sort(all.others);
+      return all;
+    }
+
     Lowering& lowering_;
     NodeId node_;
   };

@@ -228,6 +228,33 @@ TEST_CASE("known sizes of joins and parts", "[ops]") {
   CHECK_THROWS_AS(ct::specify_shape(a, {5, {}}), ct::ShapeError);
 }
 
+TEST_CASE("axes that a reshape merges or splits are found in runs", "[ops]") {
+  const auto m = ct::matrix("m");
+  const std::string text = ct::function({m}, ct::tile(m, {2, 3})).kernels()[0].expression;
+  CHECK_THAT(text, Catch::Contains("mod(i0, ") && Catch::Contains("mod(i1, ") && !Catch::Contains("mul("));
+  const std::string mode = GENERATE(from_range(modes));
+  CAPTURE(mode);
+  const auto x = ct::tensor4("x");
+  const auto size = [&](int axis) { return x.shape(axis); };
+  const Variable turned = ct::transpose(x, {1, 0, 3, 2});
+  const auto f = compile(mode, {x},
+                         {ct::reshape(turned, {size(1) * size(0), size(3) * size(2)}),
+                          ct::reshape(turned, {size(1), size(0) * size(3), size(2)}),
+                          ct::reshape(ct::reshape(turned, {size(0) * size(1), size(2) * size(3)}) + 1,
+                                      {size(1), size(0), size(3), size(2)}),
+                          ct::reshape(turned, {size(3) * size(1), size(2), size(0)}), ct::tile(x[0][0], {2, 3})});
+  const Array values = counted({2, 3, 4, 5});
+  const Array moved = values.transpose({1, 0, 3, 2}).copy();
+  const auto r = f(values);
+  CHECK(same_bits(r[0], moved.reshape({6, 20})));
+  CHECK(same_bits(r[1], moved.reshape({3, 10, 4})));
+  CHECK(same_bits(r[2], ct::function({m}, m + 1)(moved.reshape({6, 20})).only().reshape({3, 2, 5, 4})));
+  CHECK(same_bits(r[3], moved.reshape({15, 4, 2})));
+  for (std::int64_t i = 0; i < 8; ++i) {
+    for (std::int64_t j = 0; j < 15; ++j) CHECK(r[4].at<float>(i, j) == static_cast<float>(i % 4 * 5 + j % 5));
+  }
+}
+
 TEST_CASE("conditions on the place along the last axis", "[joins]") {
   // On a CPU a condition is evaluated once for all elements up to its next change, so the changes are tested.
   const Variable x = ct::dmatrix("x"), k = ct::lscalar("k");

@@ -117,34 +117,57 @@ NodeId linear(Arena& body, std::span<const NodeId> index, std::span<const NodeId
   return at;
 }
 
+/// An axis of input 0 and one of the result, up to which a reshape has found its way.
+struct ReshapeRun {
+  std::size_t input = 0, result = 0;
+};
+
+/// The end of the shortest run of axes from `begin` on whose sizes multiply to the same on both sides: of one axis of
+/// the result, or of one of the input; `end` if there is none.
+ReshapeRun end_of_run(const ElementContext& c, ReshapeRun begin, ReshapeRun end) {
+  std::vector<std::size_t> axes{begin.result}, input_axes{begin.input};
+  for (std::size_t i = begin.input; i < end.input; ++i) {
+    if (i > begin.input) input_axes.push_back(i);
+    if (c.same_product(axes, input_axes)) return {i + 1, begin.result + 1};
+  }
+  input_axes.resize(1);
+  for (std::size_t o = begin.result + 1; o < end.result; ++o) {
+    axes.push_back(o);
+    if (c.same_product(axes, input_axes)) return {begin.input + 1, o + 1};
+  }
+  return end;
+}
+
 /// Runs of axes whose sizes multiply to the same on both sides map onto each other; equal sizes map one to one.
 NodeId reshape_element(ElementContext& c) {
   const auto& from = c.input_shapes[0];
   const auto is_one = [&](NodeId size) { return c.body.known(size) == 1; };
   std::vector<NodeId> at(from.size(), c.body.integer(0));
   // Equal sizes from the front, then from the back; only the axes between them need division.
-  std::size_t i = 0, o = 0;
+  ReshapeRun begin, end{from.size(), c.shape.size()};
   while (true) {
-    while (i < from.size() && is_one(from[i])) ++i;
-    while (o < c.shape.size() && is_one(c.shape[o])) ++o;
-    if (i == from.size() || o == c.shape.size() || from[i] != c.shape[o]) break;
-    at[i++] = c.index[o++];
+    while (begin.input < end.input && is_one(from[begin.input])) ++begin.input;
+    while (begin.result < end.result && is_one(c.shape[begin.result])) ++begin.result;
+    if (begin.input == end.input || begin.result == end.result || from[begin.input] != c.shape[begin.result]) break;
+    at[begin.input++] = c.index[begin.result++];
   }
-  std::size_t i_end = from.size(), o_end = c.shape.size();
   while (true) {
-    while (i_end > i && is_one(from[i_end - 1])) --i_end;
-    while (o_end > o && is_one(c.shape[o_end - 1])) --o_end;
-    if (i_end == i || o_end == o || from[i_end - 1] != c.shape[o_end - 1]) break;
-    at[--i_end] = c.index[--o_end];
+    while (end.input > begin.input && is_one(from[end.input - 1])) --end.input;
+    while (end.result > begin.result && is_one(c.shape[end.result - 1])) --end.result;
+    if (end.input == begin.input || end.result == begin.result || from[end.input - 1] != c.shape[end.result - 1]) break;
+    at[--end.input] = c.index[--end.result];
   }
-  NodeId position = linear(c.body, std::span(c.index).subspan(o, o_end - o), std::span(c.shape).subspan(o, o_end - o));
-  for (std::size_t axis = i_end; axis-- > i;) {
-    if (axis == i) {
-      at[axis] = position;
-      break;
+  while (begin.input < end.input) {
+    const ReshapeRun run = begin.result < end.result ? end_of_run(c, begin, end) : end;
+    const std::size_t axes = run.result - begin.result;
+    NodeId position =
+        linear(c.body, std::span(c.index).subspan(begin.result, axes), std::span(c.shape).subspan(begin.result, axes));
+    for (std::size_t axis = run.input; axis-- > begin.input + 1;) {
+      at[axis] = c.body.size_arithmetic("mod", position, from[axis]);
+      position = c.body.size_arithmetic("floor_divide", position, from[axis]);
     }
-    at[axis] = c.body.size_arithmetic("mod", position, from[axis]);
-    position = c.body.size_arithmetic("floor_divide", position, from[axis]);
+    at[begin.input] = position;
+    begin = run;
   }
   return c.read(0, at);
 }
