@@ -111,7 +111,7 @@ class RowFit {
     meeting.threads = static_cast<int>(std::bit_floor(static_cast<unsigned>(meeting.threads)));
     meeting.meets = static_cast<int>(groups_);
     meeting.lanes = ct::lanes;
-    meeting.warps = meeting.threads / ct::lanes;
+    meeting.warps = static_cast<int>(meeting.threads / ct::lanes);
     const std::int64_t most = std::max<std::int64_t>(meeting.warps, most_part_state_bytes / state_bytes_);
     for (std::int64_t of_part = meeting.warps; of_part <= most && of_part < 2 * blocks; of_part *= 2) {
       const std::int64_t parts = base::ceil_div(blocks, of_part);
