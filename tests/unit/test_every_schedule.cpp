@@ -77,6 +77,11 @@ std::vector<Array> call(const ct::Function& f, const Graph& graph) {
   return all;
 }
 
+std::vector<Array> results_on_cpu(const Graph& graph, bool aligned) {
+  const ct::change_flags scope("mode=run");
+  return call(make(graph, aligned), graph);
+}
+
 /// The results under a schedule, compared with the CPU's; returns the schedules of the kernels of the family.
 std::string run(const Graph& graph, bool aligned, const std::string& flags, const std::vector<Array>& expected) {
   const ct::change_flags scope("mode=simulate" + flags);
@@ -105,11 +110,7 @@ std::string run(const Graph& graph, bool aligned, const std::string& flags, cons
 void check(const std::vector<Graph>& graphs) {
   for (const Graph& graph : graphs) {
     for (const bool aligned : {true, false}) {
-      std::vector<Array> expected;
-      {
-        const ct::change_flags scope("mode=run");
-        expected = call(make(graph, aligned), graph);
-      }
+      const std::vector<Array> expected = results_on_cpu(graph, aligned);
       std::set<std::string> different;
       for (const char* schedule : std::span(schedules).first(graph.schedules == 1 ? 1 : std::size(schedules)))
         different.insert(run(graph, aligned, std::string(",schedule=") + schedule, expected));
@@ -280,11 +281,7 @@ TEST_CASE("rows whose parts meet have the same bits under every schedule") {
   };
   for (const Graph& graph : graphs) {
     for (const bool aligned : {true, false}) {
-      std::vector<Array> expected;
-      {
-        const ct::change_flags scope("mode=run");
-        expected = call(make(graph, aligned), graph);
-      }
+      const std::vector<Array> expected = results_on_cpu(graph, aligned);
       std::set<std::string> different;
       for (const char* schedule : {"threads=64+part=2048", "threads=128+part=8192+index=64", "threads=256+part=8192",
                                    "threads=32+part=2048", "threads=32+part=1024"})
@@ -355,11 +352,7 @@ TEST_CASE("row and column kernels in one launch have the same bits under every s
         return Variables{dz, ct::sum(dz, 0)};
       }};
   for (const bool aligned : {true, false}) {
-    std::vector<Array> expected;
-    {
-      const ct::change_flags scope("mode=run");
-      expected = call(make(graph, aligned), graph);
-    }
+    const std::vector<Array> expected = results_on_cpu(graph, aligned);
     for (const char* schedule : schedules)
       run(graph, aligned, std::string(",schedule=kernels=2+") + schedule, expected);
   }
